@@ -11,15 +11,15 @@
 
 namespace dovetail::detail {
 
-/// The options of the shards, with what they leave open taken from the sources: record type and schema where all sources
-/// have the same, every key of the metadata that has the same value in all of them, and the names of classes, see `kClassesKey`.
+/// The options of the shards, completed from the sources: record type and schema if all sources have the same, each
+/// metadata key with the same value in all of them, and the class names, see `kClassesKey`.
 WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 
-/// Whether two texts of `kClassesKey` name the same classes; one that is empty names none. Errors: `invalid_option` with
-/// the first label that they name otherwise, and `where` the other is.
+/// Checks that two texts of `kClassesKey` name the same classes; an empty text names none. Errors: `invalid_option`
+/// with the first label that differs; `where` names the other text's place.
 Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where);
 
-/// All that decides which records a source gives, and what they are, as one line; the same for equal options.
+/// All options that decide which records a source gives and their form, as one line; the same for equal options.
 std::string describe_options(const SourceOptions& options);
 
 }  // namespace dovetail::detail

@@ -43,7 +43,7 @@ Result<void> check_outside(const std::string& folder, const std::string& source)
   for (const fs::path& replaced : {target, fs::path(target.native() + std::string(format::kStagingSuffix))}) {
     if (lies_in(origin, replaced)) {
       return Error(Errc::invalid_option, "the source lies in " + replaced.native() +
-                                             ", which the output folder replaces: move it, or give another folder")
+                                             ", which the output folder replaces; move it, or give another folder")
           .in_file(source);
     }
   }
@@ -87,9 +87,10 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
   DOVETAIL_TRY(check_metadata(options.writer.shard.metadata));
   DOVETAIL_TRY(validate(options.writer));
   if (options.writer.shards != 0 || options.writer.expected_records != 0 || options.writer.encode_threads != 0) {
-    return Error(Errc::invalid_option,
-                 "writer.shards, writer.expected_records and writer.encode_threads are not for conversions; use shards "
-                 "and jobs");
+    return Error(
+        Errc::invalid_option,
+        "writer.shards, writer.expected_records and writer.encode_threads do not apply to conversions; use shards "
+        "and jobs");
   }
   if (options.shards > kMaxShards) return out_of_range("shards", options.shards, 0, kMaxShards);
   if (options.jobs > kMaxEncodeThreads) return out_of_range("jobs", options.jobs, 0, kMaxEncodeThreads);
@@ -97,7 +98,7 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
     return out_of_range("memory_bytes", options.memory_bytes, kLeastMemory, ~std::uint64_t{0});
   }
   if (options.infer_schema && options.writer.shard.schema) {
-    return Error(Errc::invalid_option, "infer_schema: a schema is given, too; leave one of them out");
+    return Error(Errc::invalid_option, "infer_schema: a schema is given too; leave one of them out");
   }
   if (options.part) {
     const ConvertPart& part = *options.part;

@@ -48,7 +48,7 @@ Result<ConvertReport> Conversion::run() {
   const auto stream = std::find_if(options_.sources.begin(), options_.sources.end(), is_stream);
   if (stream != options_.sources.end() && options_.part) {
     return Error(Errc::invalid_option,
-                 "part: every part reads the sources, and a stream can be read once; write it to a file first")
+                 "part: every part reads the sources, but a stream can be read only once; write it to a file first")
         .in_file(shown_name(*stream));
   }
   // First: a descriptor that is opened here may take the place of a closed stream.
@@ -115,7 +115,7 @@ Result<void> Conversion::choose_shards() {
   if (shards_ != 0) return {};
   const std::uint64_t wanted = shard_bytes == 0 ? 1 : std::max<std::uint64_t>(survey_.raw_bytes / shard_bytes, 1);
   if (wanted > kMaxShards) {
-    return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(shard_bytes) + ": makes more than " +
+    return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(shard_bytes) + ": this makes more than " +
                                            std::to_string(kMaxShards) + " shards");
   }
   // Rounded up, so that shards are rather smaller than what was asked for.
@@ -165,7 +165,7 @@ ConversionSpec Conversion::describe() const {
 Result<void> Conversion::check_input() const {
   DOVETAIL_ASSIGN(auto now, files_->identify(options_.source));
   if (now.content == input_.content && now.times == input_.times) return {};
-  return Error(Errc::file_changed, "a file of the sources was written while it was converted")
+  return Error(Errc::file_changed, "a source file changed while it was converted")
       .in_file(shown_name(options_.sources.front()));
 }
 
@@ -261,7 +261,7 @@ Result<WholePart> Conversion::write_part() {
 Error Conversion::give_up(const Error& error) {
   // Other errors say themselves what to do.
   if (whole_ && error.kind() == ErrorKind::io) {
-    return advised(error, "all shards are finished and kept; run the same command again to put them in their place");
+    return advised(error, "all shards are finished and kept; run the same command again to publish them");
   }
   if (!staging_) return error;
   if (keep_staged_) {

@@ -47,10 +47,10 @@ class Conversion {
   Result<void> begin(const std::optional<ConversionSpec>& earlier);
   Result<void> check_nobody_elses() const;
   Result<void> remove_earlier(bool only_partial) const;
-  /// The part that is finished, with all of its shards, or nothing.
+  /// The finished part with all its shards, or nothing.
   Result<std::optional<WholePart>> finished_part() const;
   Result<WholePart> write_part();
-  /// What is left behind after a failure, and the error that says so.
+  /// Cleans up after a failure, and adds to the error what is left.
   Error give_up(const Error& error);
   void remove_part();
   Error advised(const Error& error, const std::string& advice) const;
@@ -66,8 +66,8 @@ class Conversion {
   SkipCount skips_;
   std::optional<InputFiles> files_;
   std::optional<InputLine> line_;
-  InputIdentity input_;  // as it was when the line was laid
-  WriterOptions shard_;  // with what the sources carry on
+  InputIdentity input_;  // when the line was laid out
+  WriterOptions shard_;  // completed from the sources
   std::optional<RecordSplit> split_;
   Survey survey_;
   std::uint32_t shards_ = 1;
@@ -75,7 +75,7 @@ class Conversion {
   DatasetId dataset_id_;
   std::optional<ShardTally> tally_;
   std::uint32_t kept_ = 0;
-  bool keep_staged_ = true;  // after a failure, as it is
+  bool keep_staged_ = true;  // whether finished shards stay after a failure
   bool whole_ = false;
 };
 

@@ -64,7 +64,7 @@ struct SeenFile {
 Result<SeenFile> look_at(const fs::path& path, std::string name) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    return Error::from_errno(errno, "cannot look at the file").in_file(path.native());
+    return Error::from_errno(errno, "cannot examine the file").in_file(path.native());
   const std::string written = std::to_string(status.st_mtim.tv_sec) + '.' + std::to_string(status.st_mtim.tv_nsec);
   return SeenFile{std::move(name), static_cast<std::uint64_t>(status.st_size), written};
 }
@@ -170,7 +170,7 @@ std::optional<std::string> ConversionSpec::difference_from(const ConversionSpec&
     const std::string_view theirs = text_in(other_texts, name);
     if (mine == theirs || is_skipped(name)) return std::nullopt;
     const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
-    return shown + " is " + in_quotes(mine) + " here and " + in_quotes(theirs) + " there";
+    return shown + " is " + in_quotes(mine) + " here, but " + in_quotes(theirs) + " there";
   };
   for (const ConversionSpec* spec : {this, &other}) {
     for (const auto& fact : spec->texts_) {

@@ -56,7 +56,7 @@ Result<void> Conversion::check_other_parts() const {
     DOVETAIL_ASSIGN(const auto spec, PartFiles(*other).read_spec(folder));
     const auto differs = spec ? spec_.difference_from(*spec, ConversionSpec::kLocal) : std::nullopt;
     if (!differs) break;
-    return Error(Errc::state_mismatch, "a part that is here was converted otherwise: " + *differs +
+    return Error(Errc::state_mismatch, "a part here was converted with other input or options: " + *differs +
                                            "; convert all parts from the same input with the same options, or remove "
                                            "this folder")
         .in_file(folder.path());
@@ -73,8 +73,8 @@ Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
   }
   if (auto differs = spec_.difference_from(*earlier, {})) {
     return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
-                                           "; continue that one with its own input and options, or say --no-resume "
-                                           "to drop what it has finished")
+                                           "; continue it with its own input and options, or give --no-resume "
+                                           "to drop its finished shards")
         .in_file(staging_->folder()->path());
   }
   return remove_earlier(true);
@@ -87,7 +87,7 @@ Result<void> Conversion::check_nobody_elses() const {
   std::erase(names.marks, own_.lock());
   const auto is_own = [this](const std::string& name) { return own_.has(name); };  // which was never finished
   if (!names.marks.empty() || std::all_of(names.files.begin(), names.files.end(), is_own)) return {};
-  return Error(Errc::already_exists, "a writer was stopped here, and no conversion: `dovetail recover " +
+  return Error(Errc::already_exists, "a writer, not a conversion, was stopped here; `dovetail recover " +
                                          staging_->folder()->path() + " DST` saves its records, --no-resume drops them")
       .in_file(staging_->folder()->path());
 }

@@ -54,7 +54,7 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   }
   if (report.json_objects > 0) {
     return cannot_infer(format::count_of(report.json_objects, "record") +
-                        " of JSON: convert it with --records example");
+                        " of JSON; convert it with --records example");
   }
   if (report.names_left_out > 0) {
     return cannot_infer("there are more than " + std::to_string(kMaxReportedFeatures) + " features");
@@ -73,7 +73,8 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
     if (kinds.empty()) continue;
     if (numbers) kinds += "; a column of both needs lists of one length, and no number beyond 2^53";
     return cannot_infer("the feature \"" + format::visible(format::shortened(name, kShownName)) +
-                        "\" is no column: " + kinds + "; name the columns in a schema, or make it one kind");
+                        "\" cannot be a column: " + kinds +
+                        "; name the columns in a schema, or give the feature one kind");
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
   return std::move(report.schema);

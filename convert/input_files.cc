@@ -42,7 +42,7 @@ using FileNumber = std::pair<dev_t, ino_t>;
 Result<FileNumber> number_of(const std::string& source) {
   struct stat status {};
   const int failed = source == kStandardInput ? ::fstat(STDIN_FILENO, &status) : ::stat(source.c_str(), &status);
-  if (failed != 0) return Error::from_errno(errno, "cannot look at the stream").in_file(shown_name(source));
+  if (failed != 0) return Error::from_errno(errno, "cannot examine the stream").in_file(shown_name(source));
   return FileNumber{status.st_dev, status.st_ino};
 }
 
@@ -143,7 +143,7 @@ class StreamCopy {
 
 Error no_file(std::string_view what, const std::string& shown) {
   return Error(Errc::unknown_format,
-               "a stream is one file of records, and " + std::string(what) + "; give it as a path to files")
+               "a stream is one file of records, but " + std::string(what) + "; give it as a path to files")
       .in_file(shown);
 }
 
@@ -165,8 +165,7 @@ Result<void> check_content(const std::string& path, const std::string& shown, bo
   if (!kind) return whole ? kind.error() : Result<void>();
   if (kind->format == SourceFormat::dovetail) return no_file("this is a Dovetail shard", shown);
   if (kind->format != SourceFormat::lines) return {};
-  return Error(Errc::unknown_format, "it is text, and no name tells of which kind; say --from csv or --from lines")
-      .in_file(shown);
+  return Error(Errc::unknown_format, "it is text of unknown format; give --from csv or --from lines").in_file(shown);
 }
 
 }  // namespace
@@ -187,7 +186,7 @@ Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat
     const std::string shown = shown_name(source);
     DOVETAIL_ASSIGN(const auto number, number_of(source));
     if (!streams.insert(number).second) {
-      return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
+      return Error(Errc::invalid_option, "sources: a stream is given twice, but can be read only once").in_file(shown);
     }
     if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
       return no_file(std::string(to_string(format)) + " is not", shown);
@@ -231,7 +230,7 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
   std::string path = "/proc/self/fd/" + std::to_string(*to);
   if (::access(path.c_str(), R_OK) != 0) {
     const char* const why =
-        errno == ENOENT ? "a stream can be converted only where /proc is mounted" : "cannot open it again";
+        errno == ENOENT ? "a stream can be converted only if /proc is mounted" : "cannot open it again";
     return Error::from_errno(errno, why).in_file(path);
   }
   // A pipe is opened without waiting for its writer, which may never come.

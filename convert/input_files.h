@@ -14,29 +14,27 @@
 
 namespace dovetail::detail {
 
-/// Whether a source is read once only: `-`, which is standard input, or a pipe.
+/// Whether a source can be read only once: `-`, which is standard input, or a pipe.
 bool is_stream(const std::string& source);
 
-/// A source as errors name it.
+/// The name of a source in errors.
 std::string shown_name(const std::string& source);
 
-/// What `InputFiles::open` checks before it reads any stream, which may take long. A file that is opened before may pass for
-/// a standard input that is closed.
+/// Checks that `InputFiles::open` makes before it reads any stream, which may be slow. Call it before other files are
+/// opened: one of them could take the descriptor of a closed standard input.
 Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format);
 
-/// The sources of a conversion as files that can be read as often as is needed. A stream is copied, as it is, to a file
-/// without a name at or above the target, before anything else is done: what is planned needs the size of all input,
-/// shards begin anywhere, and a shuffle reads twice.
+/// The sources of a conversion as files that can be read repeatedly. A stream is first copied unchanged to an unnamed
+/// file at or above the target: planning needs the size of all input, shards begin anywhere, and a shuffle reads twice.
 ///
-/// Ownership: the copies are gone with it, or with the process.
+/// Ownership: the copies are removed with it, or with the process.
 class InputFiles {
  public:
-  /// Asked several times a second, with the bytes that were copied so far: true ends it.
+  /// Called several times a second with the bytes copied so far; returning true cancels.
   using Cancelled = std::function<bool(std::uint64_t copied)>;
 
-  /// Errors: `invalid_option` for a stream that is given twice; `unknown_format` for formats that no stream can have,
-  ///         and where a text does not tell which one it is; `operation_canceled`; the system's, with the folder where
-  ///         there is no room.
+  /// Errors: `invalid_option` for a stream that is given twice; `unknown_format` for formats that a stream cannot have,
+  ///         and for text of unknown format; `operation_canceled`; the system's, with the folder if the disk is full.
   static Result<InputFiles> open(const std::vector<std::string>& sources, SourceFormat format,
                                  const std::string& target, const Cancelled& cancelled);
   InputFiles(InputFiles&&) noexcept = default;
@@ -45,9 +43,9 @@ class InputFiles {
 
   /// In the order of the sources.
   const std::vector<std::string>& paths() const noexcept { return paths_; }
-  /// See `identify_inputs`. That of a stream are its bytes: the same ones that come again are the same input.
+  /// See `identify_inputs`. A stream is identified by its bytes: the same bytes are the same input.
   Result<InputIdentity> identify(const SourceOptions& options) const;
-  /// The same error, with the stream wherever it names the copy.
+  /// The same error, naming the stream instead of the copy.
   Error renamed(const Error& error) const;
 
  private:
@@ -61,7 +59,7 @@ class InputFiles {
                            const Cancelled& cancelled);
 
   std::vector<std::string> paths_;
-  std::vector<std::string> named_;  // those that are no copies
+  std::vector<std::string> named_;  // sources that are not copies
   std::vector<Copy> copies_;
   std::vector<int> descriptors_;
 };

@@ -20,10 +20,10 @@ namespace {
 // What is put together silently would be found out in training. Labels of datasets are numbers, and stay what they are.
 Result<void> check_goes_with(const std::vector<LineSource>& earlier, const LineSource& source) {
   if (!earlier.empty() && earlier.front().format != source.format) {
-    return Error(Errc::invalid_option, "this is " + std::string(to_string(source.format)) + ", and " +
+    return Error(Errc::invalid_option, "this is " + std::string(to_string(source.format)) + ", but " +
                                            earlier.front().path + " is " +
                                            std::string(to_string(earlier.front().format)) +
-                                           ": convert each by itself, and then the datasets together if one is wanted")
+                                           "; convert each by itself, then the datasets together if you need one")
         .in_file(source.path);
   }
   const std::string key(kClassesKey);

@@ -37,8 +37,8 @@ Result<std::uint32_t> number_of_parts(const OutputFolder& folder, const std::vec
     const auto part = PartFiles::part_of(name);
     if (!part) continue;
     if (part->parts > detail::kMaxParts) {
-      return Error(Errc::manifest_mismatch, "no conversion has more than " + std::to_string(detail::kMaxParts) +
-                                                " parts; remove what does not belong here")
+      return Error(Errc::manifest_mismatch, "a conversion has at most " + std::to_string(detail::kMaxParts) +
+                                                " parts; remove the files that do not belong here")
           .in_file(folder.path_of(name));
     }
     if (parts && *parts != part->parts) {
@@ -49,7 +49,7 @@ Result<std::uint32_t> number_of_parts(const OutputFolder& folder, const std::vec
     }
     parts = part->parts;
   }
-  if (!parts) return Error(Errc::empty_input, "the folder holds no parts of a conversion").in_file(folder.path());
+  if (!parts) return Error(Errc::empty_input, "the folder has no parts of a conversion").in_file(folder.path());
   return *parts;
 }
 
@@ -63,7 +63,8 @@ Result<void> check_alike(const WholePart& first, const WholePart& other, const s
 
 Result<void> check_range(const WholePart& part, const ConvertPart& number, const std::string& path) {
   const auto all = detail::shards_of(part.spec);
-  if (!all) return Error(Errc::bad_message, "not the manifest of a part: it names no number of shards").in_file(path);
+  if (!all)
+    return Error(Errc::bad_message, "not the manifest of a part: the number of shards is missing").in_file(path);
   const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, *all) -
                                detail::first_shard_of(number.number, number.parts, *all);
   const auto is_right = [wanted](const auto& infos) { return infos.size() == wanted; };
@@ -97,7 +98,7 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   DOVETAIL_ASSIGN(auto staging, detail::Staging::find(target));
   if (!staging) {
     return Error(Errc::empty_input,
-                 "no part of a conversion is there: give the folder that all were converted to; if it "
+                 "no part of a conversion is here; give the folder that all were converted to; if it "
                  "was merged earlier, nothing is left to do")
         .in_file(target);
   }

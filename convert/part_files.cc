@@ -72,7 +72,7 @@ Result<void> check_outputs(const WholePart& part, const std::string& path) {
     const std::string& name = part.spec["split." + std::to_string(i)];
     if (name.empty() && part.shards.size() == 1) return {};
     if (!is_folder_name(name)) return wrong_part(path, "'" + name + "' cannot be the name of a folder");
-    if (!names.insert(name).second) return wrong_part(path, "the split '" + name + "' is there twice");
+    if (!names.insert(name).second) return wrong_part(path, "the split '" + name + "' occurs twice");
   }
   return {};
 }
@@ -124,8 +124,8 @@ Result<void> PartFiles::write_spec(std::shared_ptr<const OutputFolder> folder, c
   const std::string text = spec.to_text();
   if (text.size() > kMaxSpecBytes) {
     return Error(Errc::invalid_option, "sources: their names and the options take " + std::to_string(text.size()) +
-                                           " bytes, and at most " + std::to_string(kMaxSpecBytes) +
-                                           " can be kept; name folders, or convert in several calls")
+                                           " bytes, but the limit is " + std::to_string(kMaxSpecBytes) +
+                                           "; name folders, or convert in several calls")
         .in_file(folder->path_of(conversion()));
   }
   DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), conversion()));
@@ -177,8 +177,8 @@ Result<void> check_counts(const OutputFolder& folder, const std::vector<std::str
   for (const std::string& name : names) {
     const auto other = PartFiles::part_of(name);
     if (!other || other->parts == part.parts) continue;
-    return Error(Errc::state_mismatch, "here is a conversion of " + std::to_string(other->parts) +
-                                           " parts, and this one has " + std::to_string(part.parts) +
+    return Error(Errc::state_mismatch, "the unfinished conversion here has " + std::to_string(other->parts) +
+                                           " parts, but this one has " + std::to_string(part.parts) +
                                            "; finish that one, take another target, or remove this folder")
         .in_file(folder.path_of(name));
   }

@@ -25,7 +25,8 @@ std::string path_below(const std::string& folder, const std::string& name) {
 }
 
 Error not_of_dataset(const std::string& path) {
-  return Error(Errc::already_exists, "not of the dataset that is to get this folder: move it elsewhere").in_file(path);
+  return Error(Errc::already_exists, "it does not belong to the dataset that replaces this folder; move it elsewhere")
+      .in_file(path);
 }
 
 // Files of writers that were killed, and shards of an earlier conversion to more of them.
@@ -59,11 +60,11 @@ Result<void> check_shards(const OutputFolder& folder, const std::vector<ShardInf
   const std::set<std::string_view> there(names.begin(), names.end());
   for (std::size_t shard = 0; shard != shards.size(); ++shard) {
     if (shard_number_of(shards[shard].name) != shard) {
-      return Error(Errc::manifest_mismatch, "shard " + std::to_string(shard) + " is missing among the parts")
+      return Error(Errc::manifest_mismatch, "shard " + std::to_string(shard) + " is missing from the parts")
           .in_file(folder.path());
     }
     if (!there.contains(shards[shard].name)) {
-      return Error(Errc::unfinished, "the shard is missing: convert the part again")
+      return Error(Errc::unfinished, "the shard is missing; convert the part again")
           .in_file(folder.path_of(shards[shard].name));
     }
     wanted.insert(shards[shard].name);

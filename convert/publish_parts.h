@@ -12,16 +12,16 @@
 
 namespace dovetail::detail {
 
-/// Adds the records and bytes of shards.
+/// Adds the records and bytes of shards to the report.
 void add_shards(const std::vector<ShardInfo>& shards, ConvertReport& report);
 
-/// Writes the manifests of parts that are whole, given in their order, and publishes the datasets.
-/// Needs:  exclusive access. Of `parts` only the first has to have its spec.
+/// Writes the manifests of complete parts, given in order, and publishes the datasets.
+/// Needs:  exclusive access. Only the first of `parts` must have its spec.
 /// Errors: as `merge`.
 Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePart>& parts, bool overwrite);
 
-/// The report of datasets that are published: of a split in the folders `outputs`, else with one empty
-/// name. Errors: those of `Dataset::open`.
+/// The report of published datasets: those in the folders `outputs` of a split, or one with an empty name. Errors:
+/// those of `Dataset::open`.
 Result<ConvertReport> published_report(const std::string& target, const std::vector<std::string>& outputs);
 
 }  // namespace dovetail::detail

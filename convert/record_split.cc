@@ -79,7 +79,7 @@ Result<RecordSplit> RecordSplit::make(const std::vector<SplitShare>& shares, std
   for (const SplitShare& share : shares) {
     if (!is_folder_name(share.name)) return wrong_split("'" + share.name + "' cannot be the name of a folder");
     if (std::find(split.names_.begin(), split.names_.end(), share.name) != split.names_.end()) {
-      return wrong_split("'" + share.name + "' is there twice");
+      return wrong_split("'" + share.name + "' occurs twice");
     }
     if (!(share.share > kShareSlack)) return wrong_split("'" + share.name + "' has no share");
     split.names_.push_back(share.name);
@@ -89,7 +89,7 @@ Result<RecordSplit> RecordSplit::make(const std::vector<SplitShare>& shares, std
   }
   if (!(std::abs(sum - 1) <= kShareSlack)) {
     return wrong_split("the shares add up to " + std::to_string(sum) +
-                       " and not to 1; a name without a share gets the rest");
+                       ", not to 1; a name without a share gets the rest");
   }
   split.ends_.pop_back();
   return split;

@@ -33,8 +33,8 @@ Words words_of(std::string path, const ShardDescription& shard) {
 
 Result<void> check_same(std::string_view what, const std::string& here, const std::string& there, const Words& other) {
   if (here == there) return {};
-  return Error(Errc::invalid_option, "the " + std::string(what) + " is \"" + here + "\" here and \"" + there +
-                                         "\" in " + other.path + ": convert the shards of each dataset by themselves");
+  return Error(Errc::invalid_option, "the " + std::string(what) + " is \"" + here + "\" here, but \"" + there +
+                                         "\" in " + other.path + "; convert the shards of each dataset separately");
 }
 
 Result<void> check_agree(const Words& here, const Words& other) {

@@ -21,34 +21,34 @@
 
 namespace dovetail::detail {
 
-/// What is fixed of a part of a conversion before its first shard is written.
+/// The fixed facts of a part of a conversion, before its first shard is written.
 struct ShardWork {
   const InputLine* line = nullptr;
   const RecordSplit* split = nullptr;
-  std::uint32_t shards = 1;  ///< Of each dataset, all parts together.
-  WriterOptions shard;       ///< With dataset id and run length.
+  std::uint32_t shards = 1;  ///< Shards of each dataset, over all parts.
+  WriterOptions shard;       ///< Includes dataset id and run length.
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 0;
   std::function<bool(const ConvertProgress&)> progress;
-  std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< For the shards of each dataset.
+  std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< Folder for the shards of each dataset.
   ShardTally* tally = nullptr;
   SkipCount* skips = nullptr;
 };
 
-/// Feeds the records at [begin, end) to `take`, and tells the meter.
+/// Passes the records at [begin, end) to `take`, and reports to the meter.
 /// Errors: those of cursor, `take` and meter.
 Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t end, ProgressMeter& meter,
                         const std::function<bool()>& stopped,
                         const std::function<Result<void>(const LineCursor& cursor)>& take);
 
-/// Starts a stream for each dataset, whose shards are published and counted as they are finished.
+/// Starts a stream per dataset. Finished shards are published and counted.
 Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork& work, unsigned threads);
 
-/// Writes the shards that the tally has not, each from its own range of the line.
+/// Writes the shards that the tally does not have, each from its own range of the line.
 ///
-/// Shards are dealt to the threads in groups, as many as the line has files: the inside of a file is read by one
-/// thread from its beginning, and it would be read once more for every further one.
-/// Errors: see `convert`. What was finished stays.
+/// Threads take shards in groups, as many as the line has files: a thread must read a file from its beginning, so every
+/// further thread would read it once more.
+/// Errors: see `convert`. Finished shards stay.
 Result<void> write_shards(const ShardWork& work);
 
 }  // namespace dovetail::detail

@@ -16,7 +16,7 @@
 
 namespace dovetail::detail {
 
-/// Which shards of a part are finished: those numbered [begin, end), of each of its datasets.
+/// The finished shards of a part: those numbered [begin, end), of each of its datasets.
 ///
 /// Threads: any.
 class ShardTally {
@@ -27,15 +27,15 @@ class ShardTally {
   std::uint32_t end() const noexcept { return end_; }
   std::size_t outputs() const noexcept { return infos_.size(); }
 
-  /// Takes over the whole shards that lie in the folder of a dataset.
-  /// Errors: the system's; a shard that is not whole is only left out.
+  /// Takes over the complete shards in the folder of a dataset.
+  /// Errors: the system's; an incomplete shard is only ignored.
   Result<void> find(std::size_t output, const OutputFolder& folder, const DatasetId& dataset_id);
   void add(std::size_t output, ShardInfo info, std::uint32_t shard);
-  /// Whether all datasets have their shard of this number.
+  /// Whether all datasets have the shard of this number.
   bool has(std::uint32_t shard) const;
-  /// Such shards.
+  /// Number of such shards.
   std::uint32_t finished() const;
-  /// Needs: all are finished.
+  /// Needs: all shards are finished.
   std::vector<ShardInfo> infos(std::size_t output) const;
 
  private:
@@ -47,7 +47,7 @@ class ShardTally {
   std::vector<std::vector<std::optional<ShardInfo>>> infos_;  // by dataset, then shard
 };
 
-/// What a whole shard of a dataset says of itself, or nothing where the file is missing, not whole, or another's.
+/// The facts of a complete shard of a dataset, or nothing if the file is missing, incomplete, or of another dataset.
 /// Errors: the system's.
 Result<std::optional<ShardInfo>> finished_shard(const OutputFolder& folder, std::uint32_t shard,
                                                 const DatasetId& dataset_id);

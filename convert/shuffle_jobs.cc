@@ -86,7 +86,7 @@ class Buckets {
 
 Error too_large(const LineCursor& cursor, std::uint64_t limit) {
   return Error(Errc::budget_too_small, "the record has " + std::to_string(cursor.record().size()) +
-                                           " bytes, and a shuffle has memory for " + std::to_string(limit) +
+                                           " bytes, but a shuffle has memory for " + std::to_string(limit) +
                                            " on each thread; raise memory_bytes or lower jobs")
       .at(cursor.file(), cursor.offset());
 }

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Spill>> Spill::create(const OutputFolder& folder, std::si
                                              " at least");
   }
   const auto chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, kMostChunk));
-  std::unique_ptr<Spill> spill(new Spill(-1, folder.path_of("(records put aside)"), buckets, chunk_bytes));
+  std::unique_ptr<Spill> spill(new Spill(-1, folder.path_of("(temporary records)"), buckets, chunk_bytes));
   auto descriptor = open_unnamed(folder);  // last: what is open must have an owner, whatever memory there is
   if (!descriptor) return descriptor.error();
   spill->descriptor_ = *descriptor;
@@ -117,7 +117,7 @@ Result<void> Spill::write_chunk(Bucket& bucket, ByteView rest) {
       const ssize_t written =
           ::pwrite(descriptor_, part.data(), std::min(part.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return Error::from_errno(errno, "cannot put records aside").at(path_, offset);
+      if (written < 0) return Error::from_errno(errno, "cannot write records to a temporary file").at(path_, offset);
       offset += static_cast<std::uint64_t>(written);
       part = part.subspan(static_cast<std::size_t>(written));
     }
@@ -142,7 +142,7 @@ Result<void> Spill::read_at(std::uint64_t offset, std::span<std::byte> out) cons
         ::pread(descriptor_, out.data(), std::min(out.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset);
-    if (got == 0) return lost("records that were put aside are gone").at(path_, offset);
+    if (got == 0) return lost("records in a temporary file are missing").at(path_, offset);
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }
@@ -156,7 +156,7 @@ Result<void> Spill::read(std::size_t number,
     std::array<std::byte, kChunkHeader> header;
     DOVETAIL_TRY(read_at(offset, header));
     const auto bytes = load_le<std::uint64_t>(header.data() + 8);
-    const Error damaged = lost("records that were put aside have changed").at(path_, offset);
+    const Error damaged = lost("records in a temporary file have changed").at(path_, offset);
     // Believed before it is checked, so it has to be possible at least.
     if (bytes > end_ || offset > end_ - bytes) return damaged;
     chunk.resize(static_cast<std::size_t>(bytes));

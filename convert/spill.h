@@ -16,7 +16,7 @@
 
 namespace dovetail::detail {
 
-/// What a shuffle knows of a record that it has put aside. In order of the fields it orders the records.
+/// The facts of a spilled record. Records are ordered by its fields, in this order.
 struct SpilledHead {
   std::uint64_t key = 0;
   std::uint32_t source = 0;
@@ -27,16 +27,17 @@ struct SpilledHead {
   friend auto operator<=>(const SpilledHead&, const SpilledHead&) = default;
 };
 
-/// Puts records aside in buckets: in one file without a name, which is gone with the process that made it.
+/// Spills records to buckets in one unnamed file, which is removed with the process.
 ///
-/// A bucket is a chain of chunks, each of which names the one before it, so that memory does not grow with the data.
+/// A bucket is a chain of chunks, each with the offset of the one before it, so that memory does not grow with the
+/// data.
 ///
 /// Threads: `add` from any, and `read` from any once `flush` was called.
-/// Errors:  the system's, and `payload_checksum` where the file does not give back what was written.
-/// Cost:    a buffer for each bucket, `buffer_bytes` together; records once on the disk.
+/// Errors:  the system's; `payload_checksum` if the file does not return what was written.
+/// Cost:    one buffer per bucket, `buffer_bytes` in total; each record is written once.
 class Spill {
  public:
-  /// Errors: also `budget_too_small` where the buffers would be too small to be of use.
+  /// Errors: also `budget_too_small` if the buffers would be too small.
   static Result<std::unique_ptr<Spill>> create(const OutputFolder& folder, std::size_t buckets,
                                                std::uint64_t buffer_bytes);
   Spill(const Spill&) = delete;
@@ -47,19 +48,19 @@ class Spill {
   Result<void> flush();
 
   std::uint64_t records(std::size_t bucket) const noexcept { return buckets_[bucket].records; }
-  /// Of its records.
+  /// Bytes of its records.
   std::uint64_t bytes(std::size_t bucket) const noexcept { return buckets_[bucket].bytes; }
-  /// Gives every record of a bucket, in no order that means anything; false ends it.
+  /// Calls the function with every record of a bucket, in unspecified order, until it returns false.
   Result<void> read(std::size_t bucket,
                     const std::function<bool(const SpilledHead& head, ByteView record)>& take) const;
 
-  /// What a record takes beside its bytes.
+  /// Overhead of a record.
   static constexpr std::size_t kHeadBytes = 40;
 
  private:
   struct Bucket {
     std::mutex mutex;
-    std::vector<std::byte> buffer;  // a chunk's header and the records that wait
+    std::vector<std::byte> buffer;  // a chunk's header, and its records so far
     std::uint64_t last_chunk = kNoChunk;
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;

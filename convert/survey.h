@@ -10,17 +10,17 @@
 
 namespace dovetail::detail {
 
-/// What the first records tell of all of them.
+/// Estimates from the first records.
 struct Survey {
   std::uint64_t run_records = 1;
-  // Estimated unless the whole input was looked at.
+  // Exact if the whole input was read.
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
 };
 
-/// Reads the beginning of a line: until the records amount to `run_bytes`, and the input to 1 MiB or the records to
-/// 16 MiB. The same input gives the same answer. `cancelled` as in `SourceOptions`.
-/// Errors: as `LineCursor`; `empty_input` where there is no record at all.
+/// Reads the beginning of a line: until the records reach `run_bytes`, and either the input reaches 1 MiB or the
+/// records 16 MiB. The same input gives the same result. `cancelled` as in `SourceOptions`.
+/// Errors: as `LineCursor`; `empty_input` if there is no record.
 Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std::function<bool()>& cancelled);
 
 }  // namespace dovetail::detail

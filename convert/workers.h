@@ -12,15 +12,15 @@
 
 namespace dovetail::detail {
 
-/// Keeps the failure that is to be reported, and tells the others when to stop.
+/// Keeps the failure to report, and tells other threads when to stop.
 ///
-/// Damage does not stop those that work on earlier input: one of them may still find damage that comes first.
+/// Damage does not stop threads that work on earlier input: one of them may find damage that comes first.
 /// Threads: any.
 class FailureGate {
  public:
-  /// `place` orders the failures: a shard, or a share of the input.
+  /// `place` orders the failures: the number of a shard, or of a share of the input.
   void fail(std::uint32_t place, const Error& error);
-  /// Whether work on `place` is of no use any more.
+  /// Whether work on `place` is useless now.
   bool stops(std::uint32_t place) const noexcept {
     return std::int64_t{place} > limit_.load(std::memory_order_relaxed);
   }
@@ -28,17 +28,17 @@ class FailureGate {
   Result<void> outcome() const;
 
  private:
-  // It only falls. Who sees that late, by a relaxed load, works for nothing; the failure itself is seen after the join.
+  // It only decreases. A thread that sees this late works in vain; the failure itself is visible after the join.
   std::atomic<std::int64_t> limit_{std::int64_t{1} << 32};
   std::mutex mutex_;
   std::uint32_t place_ = 0;
   std::optional<Error> failure_;
 };
 
-/// Keeps a question from being asked more than some twenty times a second. Threads: any.
+/// Limits calls to about twenty per second. Threads: any.
 class SeldomAsked {
  public:
-  /// Whether it is time to ask; true for one thread only.
+  /// Whether to call now; true for one thread only.
   bool is_due() noexcept;
   void was_asked() noexcept;
 
@@ -46,16 +46,16 @@ class SeldomAsked {
   std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
 };
 
-/// Whether the caller's `progress` ends the work, asked now and then with nothing done: for `SourceOptions::cancelled`.
+/// Polls the caller's `progress` for cancellation now and then, without progress: for `SourceOptions::cancelled`.
 /// Ownership: keeps a copy of `progress`.
 std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total = 0);
 
-/// Adds up what the threads of a conversion do, and passes it on.
+/// Adds up the progress of the threads of a conversion, and reports it.
 ///
 /// Threads: any.
 class ProgressMeter {
  public:
-  /// `work_total` in the units of `Done::work`.
+  /// `work_total` is in the units of `Done::work`.
   ProgressMeter(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total, double work_total);
 
   struct Done {
@@ -64,9 +64,9 @@ class ProgressMeter {
     std::uint64_t input_bytes = 0;
     double work = 0;
   };
-  /// Errors: `operation_canceled`, for ever once it was.
+  /// Errors: `operation_canceled`, permanently once it was cancelled.
   Result<void> add(const Done& done);
-  /// Whether it was cancelled. Asks anew where nothing was passed on for a while: cheap enough for every piece of input.
+  /// Whether it was cancelled. Asks again if nothing was reported for a while: cheap enough for every piece of input.
   bool cancelled();
 
  private:
@@ -79,8 +79,8 @@ class ProgressMeter {
   ConvertProgress sum_;
 };
 
-/// Calls `work` on `count` threads, the caller's among them, and waits for all. Where the system starts no more, fewer
-/// call it. Memory that is short comes to `gate`; what else is thrown, by a function of the caller's, is thrown again.
+/// Calls `work` on `count` threads, including the caller's, and waits for all. If the system cannot start so many,
+/// fewer call it. Lack of memory is reported to `gate`; other exceptions, from the caller's functions, are rethrown.
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work);
 
 }  // namespace dovetail::detail

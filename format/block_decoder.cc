@@ -30,12 +30,12 @@ constexpr auto& snappy_bytes = snappy_decode;
 
 Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
   const auto preamble = read_snappy_preamble(stored);
-  if (!preamble) return Error(Errc::decompression, "Snappy finds no length");
+  if (!preamble) return Error(Errc::decompression, "the Snappy data has no length");
   // The packaged decoder writes as many bytes as the preamble says, whatever the buffer holds.
   if (preamble->raw_bytes != raw_bytes) {
     return differs(Errc::decompression, "the decompressed length", preamble->raw_bytes, raw_bytes);
   }
-  if (!snappy_bytes(stored, raw_bytes, out)) return Error(Errc::decompression, "Snappy finds damaged bytes");
+  if (!snappy_bytes(stored, raw_bytes, out)) return Error(Errc::decompression, "the Snappy data is damaged");
   return {};
 }
 

@@ -177,7 +177,7 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.writer = message.writer();
   for (const proto::Metadata::User& user : message.user()) {
     if (!metadata.user.emplace(user.key(), user.value()).second) {
-      return bad_message("metadata", "a key is there twice");
+      return bad_message("metadata", "a key occurs twice");
     }
   }
   metadata.schema = message.schema();

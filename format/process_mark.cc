@@ -46,9 +46,10 @@ std::uint64_t ProcessMark::current() noexcept {
 }
 
 Error ProcessMark::error() const {
-  return Error(Errc::closed,
-               "it was opened before this process was forked, and its threads and files are the other one's: open one "
-               "here instead");
+  return Error(
+      Errc::closed,
+      "it was opened before this process was forked, and its threads and files belong to the parent; open another "
+      "one here");
 }
 
 }  // namespace dovetail::detail

@@ -35,9 +35,9 @@ Result<WholeBlock> decode_message_block(ByteView bytes, BlockType type, const ch
   if (bytes.size() < kBlockHeaderBytes) return fail(Errc::truncated, " ends inside its header");
   const auto header = decode_block_header(bytes.first<kBlockHeaderBytes>());
   if (!header) return at_offset(header.error(), offset);
-  if (header->type != type) return fail(Errc::misplaced_block, " expected, another block found");
+  if (header->type != type) return fail(Errc::misplaced_block, " expected, but another block found");
   if (header->offset != offset) {
-    return fail(Errc::misplaced_block, " says that it lies at " + std::to_string(header->offset));
+    return fail(Errc::misplaced_block, " says that it begins at " + std::to_string(header->offset));
   }
   if (header->file_id != file_id) return fail(Errc::misplaced_block, " belongs to another file");
   if (bytes.size() - kBlockHeaderBytes < header->body_bytes()) return fail(Errc::truncated, " ends inside its payload");
@@ -127,8 +127,8 @@ Result<ShardTail> decode_tail(ByteView tail, std::uint64_t file_bytes) {
   if (!trailer) return at_offset(trailer.error(), trailer_offset);
   if (trailer->file_bytes != file_bytes) {
     const Errc code = trailer->file_bytes > file_bytes ? Errc::truncated : Errc::bad_length;
-    return at_offset(Error(code, "the trailer says " + std::to_string(trailer->file_bytes) + " bytes, the file has " +
-                                     std::to_string(file_bytes)),
+    return at_offset(Error(code, "the trailer says " + std::to_string(trailer->file_bytes) +
+                                     " bytes, but the file has " + std::to_string(file_bytes)),
                      trailer_offset);
   }
   // The trailer's own check keeps its footer offset inside the file; it must also be inside what was read.
@@ -169,7 +169,7 @@ Result<std::vector<IndexEntry>> decode_index(ByteView block, const ShardTail& ta
     return fail(Error(Errc::misplaced_block, "the index counts other records or blocks before it than the footer"));
   }
   if (index->header.payload_crc != tail.footer.index_crc) {
-    return fail(Error(Errc::index_mismatch, "the index is whole, but not the one that the footer was written for"));
+    return fail(Error(Errc::index_mismatch, "the index is intact, but does not belong to this footer"));
   }
   if (index->body.size() != info.blocks * kIndexEntryBytes) {
     return fail(contradiction("bytes of the index:", index->body.size(), "blocks in the footer:", info.blocks));

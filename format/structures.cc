@@ -145,7 +145,7 @@ Result<FileHeader> decode_file_header(std::span<const std::byte, kFileHeaderByte
   header.may_ignore = load_le<std::uint64_t>(p + file_header::kMayIgnore);
   if (header.major != kVersionMajor) {
     return Error(Errc::unsupported_version, "the file has version " + std::to_string(header.major) + "." +
-                                                std::to_string(header.minor) + ", this library reads version " +
+                                                std::to_string(header.minor) + ", but this library reads version " +
                                                 std::to_string(kVersionMajor));
   }
   if (header.must_understand != 0) {
@@ -278,7 +278,7 @@ Result<Trailer> decode_trailer(std::span<const std::byte, kTrailerBytes> in) {
   DOVETAIL_TRY(check_place(trailer.file_bytes, 0));
   DOVETAIL_TRY(check_place(trailer.footer_offset, kBlockHeaderBytes + kTrailerBytes));
   if (trailer.footer_offset + kBlockHeaderBytes + kTrailerBytes > trailer.file_bytes) {
-    return bad_length("the footer at " + std::to_string(trailer.footer_offset) + " begins behind the end of the file");
+    return bad_length("the footer at " + std::to_string(trailer.footer_offset) + " begins beyond the end of the file");
   }
   if (trailer.blocks > kMaxShardBlocks) return bad_length(exceeds("the block count", trailer.blocks, kMaxShardBlocks));
   if (trailer.records > trailer.blocks * kMaxBlockRecords || trailer.records < trailer.blocks) {

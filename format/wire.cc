@@ -84,7 +84,7 @@ bool WireCursor::skip(std::uint32_t tag, int depth, WireFault& fault) noexcept {
         break;
       case WireType::group:
         if (groups >= open.size() || static_cast<int>(groups) >= depth) {
-          return fail(fault, "groups lie too deep in each other", start);
+          return fail(fault, "groups are nested too deeply", start);
         }
         open[groups++] = tag >> 3;
         break;

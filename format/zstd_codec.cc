@@ -46,21 +46,21 @@ bool append_zstd_frame(ByteView raw, std::uint32_t level, std::vector<std::byte>
 Result<void> decode_zstd_frame(ByteView stored, std::span<std::byte> raw) {
   // Some builds of the library also decode what came before RFC 8878, with decoders that nobody tends any more.
   if (stored.size() < sizeof(std::uint32_t) || load_le<std::uint32_t>(stored.data()) != ZSTD_MAGICNUMBER) {
-    return damaged("finds no frame");
+    return damaged("data has no frame");
   }
   const unsigned long long promised = ZSTD_getFrameContentSize(stored.data(), stored.size());
-  if (promised == ZSTD_CONTENTSIZE_ERROR || promised == ZSTD_CONTENTSIZE_UNKNOWN) return damaged("finds no size");
+  if (promised == ZSTD_CONTENTSIZE_ERROR || promised == ZSTD_CONTENTSIZE_UNKNOWN) return damaged("data has no size");
   if (promised != raw.size()) {
-    return damaged("finds " + std::to_string(promised) + " bytes, expected " + std::to_string(raw.size()));
+    return damaged("data has " + std::to_string(promised) + " bytes, expected " + std::to_string(raw.size()));
   }
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
-    return damaged("finds no single frame");
+    return damaged("data is not a single frame");
   }
   ZSTD_DCtx* const context = context_of_thread<ZSTD_DCtx, ZSTD_createDCtx>();
   if (context == nullptr) return Error::from_errno(ENOMEM, "no memory for a zstd decoder");
   const std::size_t bytes = ZSTD_decompressDCtx(context, raw.data(), raw.size(), stored.data(), stored.size());
-  if (ZSTD_isError(bytes) != 0) return damaged(std::string("finds damaged bytes: ") + ZSTD_getErrorName(bytes));
-  if (bytes != raw.size()) return damaged("finds another size");
+  if (ZSTD_isError(bytes) != 0) return damaged(std::string("data is damaged: ") + ZSTD_getErrorName(bytes));
+  if (bytes != raw.size()) return damaged("data has another size");
   return {};
 }
 

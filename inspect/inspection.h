@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known about a shard, a dataset, or records in another format. Its JSON is that of `dovetail inspect --json` and
-// of `dovetail.inspect` in Python.
+// The result of `inspect`; text and JSON are views of it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +37,7 @@ struct Inspection {
   RecordSurvey survey;
   std::optional<FeaturesReport> features;
 
-  // Of a dataset.
+  // Only for a dataset.
   struct CodecShare {
     std::uint64_t blocks = 0;
     std::uint64_t raw_bytes = 0;
@@ -51,7 +50,7 @@ struct Inspection {
   bool has_manifest = false;
   std::vector<ShardDescription> shards;
 
-  // Of another format.
+  // Only for another format.
   std::string compression;
   std::uint64_t files = 0;
   LeftOut left_out;
@@ -62,7 +61,7 @@ struct Inspection {
 
 struct InspectOptions {
   SourceFormat from = SourceFormat::detect;
-  bool full = false;      ///< Read every record of a dataset, instead of some where there are many.
+  bool full = false;      ///< Read every record of a dataset, not a sample.
   bool features = false;  ///< Read every record for statistics of features.
   OnProgress progress = {};
 };

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Control characters that are found in texts; the last one colours logs.
+/// Control characters that occur in texts; the last one colours logs.
 constexpr std::string_view kControls = "\t\n\v\f\r\x1B";
 
 struct PayloadWords {
@@ -39,7 +39,7 @@ const PayloadWords& words(Payload payload) noexcept {
   return kWords[static_cast<std::size_t>(payload)];
 }
 
-/// Head of a file. Reading behind the end gives 0, so that the checks below need no bounds of their own.
+/// Head of a file. Reading beyond the end gives 0, so that the checks below need no bounds.
 class Head {
  public:
   explicit Head(ByteView bytes) : bytes_(as_chars(bytes)) {}
@@ -61,7 +61,7 @@ class Head {
   std::string_view bytes_;
 };
 
-/// Frame headers, but not those tables and extensions that share their range.
+/// Markers of frame headers, without the tables and extensions in their range.
 bool is_jpeg_frame(std::uint32_t marker) noexcept {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
@@ -90,7 +90,7 @@ std::optional<ImageSize> png_size(const Head& head) noexcept {
 std::optional<ImageSize> gif_size(const Head& head) noexcept {
   if ((!head.has(0, "GIF87a") && !head.has(0, "GIF89a")) || head.size() < 14) return {};
   ImageSize size{head.little16(6), head.little16(8)};
-  // Browsers enlarge the screen to the first frame, which lies behind the palette and extensions in blocks.
+  // Browsers enlarge the screen to the first frame, which follows the palette and the extension blocks.
   const unsigned flags = head.byte(10);
   std::size_t at = 13 + ((flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0);
   while (at + 2 < head.size() && head.byte(at) == 0x21) {

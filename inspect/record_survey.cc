@@ -28,7 +28,7 @@ class Visitor {
     return reader_->seek(record);
   }
 
-  /// The next record; nothing where its block is damaged.
+  /// The next record; nothing if its block is damaged.
   Result<std::optional<ByteView>> next() {
     Result<std::optional<ByteView>> record = reader_->next();
     if (record || record.error().kind() != ErrorKind::damaged) return record;
@@ -63,7 +63,7 @@ Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& 
   return {};
 }
 
-/// Every how many blocks one is looked at, so that not too much is read.
+/// Distance of the sampled blocks, which limits how much is read.
 std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   std::uint64_t bytes = 0;
   for (const ShardDescription& shard : shards) {
@@ -82,7 +82,7 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
   std::uint64_t number = 0;
   for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
     for (const BlockInfo& block : shards[shard].blocks) {
-      // From the middle of each distance, so that neither end has more weight.
+      // From the middle of each stretch, so that neither end has more weight.
       if (number++ % stride != stride / 2) continue;
       if (!block.has_table) {
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
@@ -153,7 +153,7 @@ Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, R
 }  // namespace
 
 std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept {
-  // Without a product that could overflow: the whole part of the distance, then the rest of it.
+  // Avoids a product that could overflow: the whole part of the distance, then the rest.
   return i * (records / samples) + i * (records % samples) / samples;
 }
 
@@ -161,7 +161,7 @@ void PayloadSampler::add(ByteView record) {
   if (passed_++ % stride_ != 0) return;
   taken_.push_back(guess_payload(record));
   if (taken_.size() < 2 * kSamples) return;
-  // Every other one goes, and from here on every other one is left out.
+  // Drops every other sample, and halves the rate from here on.
   for (std::size_t i = 0; i < kSamples; ++i) taken_[i] = taken_[2 * i];
   taken_.resize(kSamples);
   stride_ *= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the records are, and what they seem to hold.
+// The sizes of the records, and a guess of their content.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace dovetail::inspect {
 
 struct RecordSurvey {
   SizeHistogram sizes;
-  PayloadCounts payloads;  ///< Of the records that were looked at.
-  bool exact = true;       ///< Whether `sizes` counts every record; otherwise those of some blocks, taken evenly.
-  std::uint64_t damaged_blocks = 0;  ///< Met on the way; their records are not counted.
-  std::uint64_t looked_at = 0;       ///< Records that were read, or could not be.
-  std::uint64_t unreadable = 0;      ///< Those that could not be.
-  std::string damage;                ///< Why the first one of them could not.
+  PayloadCounts payloads;            ///< Of the examined records.
+  bool exact = true;                 ///< Whether `sizes` counts every record, not a sample of blocks.
+  std::uint64_t damaged_blocks = 0;  ///< Blocks found damaged; their records are not counted.
+  std::uint64_t looked_at = 0;       ///< Examined records, including unreadable ones.
+  std::uint64_t unreadable = 0;      ///< Examined records that could not be read.
+  std::string damage;                ///< Why the first of these could not be read.
 };
 
-/// Payloads of records that pass by one after the other: of some, evenly spread, however many come.
+/// Payloads of a stream of records of unknown length: samples some at equal distances.
 class PayloadSampler {
  public:
   void add(ByteView record);
@@ -39,11 +39,11 @@ class PayloadSampler {
   std::uint64_t stride_ = 1;
 };
 
-/// The number of the i-th of `samples` records at equal distances, of so many in all. Needs: i < samples <= records.
+/// The number of the i-th of `samples` records at equal distances. Needs: i < samples <= records.
 std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept;
 
-/// Takes sizes from the index where a block's records have one size, and otherwise reads blocks: all of them if they are
-/// few, else some at equal distances. `full` reads everything.
+/// Takes sizes from the index if all records of a block have one size. Otherwise reads blocks: all if they are few,
+/// else some at equal distances. `full` reads everything.
 ///
 /// Needs: `shards` describes the shards of `dataset`, in order.
 /// Errors: those of `RecordReader`, except for damaged blocks, which are counted; `operation_canceled`.

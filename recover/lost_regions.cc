@@ -19,25 +19,25 @@ std::string_view words_of(Finding finding) noexcept {
     case Finding::header_checksum:
       return "a header fails its checksum";
     case Finding::unsupported_header:
-      return "a block that this version does not know";
+      return "a block of an unknown type";
     case Finding::foreign_block:
       return "a block of another file";
     case Finding::payload_checksum:
       return "a block fails its checksum";
     case Finding::cut_body:
-      return "a block goes beyond the end of the file";
+      return "a block extends beyond the end of the file";
     case Finding::passed_over:
-      return "so many headers claim these bytes that not all were tried";
+      return "too many headers claim these bytes to try all";
     case Finding::repeated:
-      return "a block that is there twice";
+      return "a duplicate block";
     case Finding::contradicting:
       return "a block that contradicts the others";
     case Finding::undecodable:
       return "a block does not decode";
     case Finding::unreadable:
-      return "bytes that cannot be read, also when tried again";
+      return "bytes that cannot be read, even on a second try";
   }
-  return "no block is found here";
+  return "no block was found here";
 }
 
 /// Bytes from one structure to the next.

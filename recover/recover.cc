@@ -79,7 +79,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 Error replaces_source(const std::string& target) {
-  return Error(Errc::invalid_option, "recovery does not write over what it reads; name another target").in_file(target);
+  return Error(Errc::invalid_option, "recovery does not overwrite its input; name another target").in_file(target);
 }
 
 // Whether a file goes with the dataset in `folder`, or with those of a split, be it at the end of links.
@@ -100,13 +100,14 @@ Result<void> check_target(const std::string& target, bool overwrite) {
   std::error_code failed;
   const fs::file_type type = fs::symlink_status(target, failed).type();
   if (type == fs::file_type::none)
-    return Error::from_errno(failed.value(), "cannot look at the target").in_file(target);
-  if (type == fs::file_type::directory) return Error::from_errno(EISDIR, "a shard is a file").in_file(target);
+    return Error::from_errno(failed.value(), "cannot examine the target").in_file(target);
+  if (type == fs::file_type::directory)
+    return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(target);
   if (!overwrite && type != fs::file_type::not_found)
-    return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(target);
+    return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(target);
   DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(fs::path(target).parent_path().native()));
   if (::faccessat(folder->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
-  return Error::from_errno(errno, "cannot make files here").in_file(folder->path());
+  return Error::from_errno(errno, "cannot create files here").in_file(folder->path());
 }
 
 LostRange unknown_schema(const std::string& file, const Error& error) {
@@ -122,21 +123,23 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   const bool named_shard = source.ends_with(format::kShardSuffix) || detail::is_partial_name(source);
   if (!shard && shard.error().is(Errc::not_dovetail) && !named_shard) {
     return Error(Errc::foreign_file,
-                 shard.error().detail() + "; convert --on-error skip takes what is whole in a file of another format")
+                 shard.error().detail() +
+                     "; for another format, `dovetail convert --on-error skip` takes the intact records")
         .in_file(source);  // it is not damaged, but of another kind
   }
   if (!shard) return shard.error();
   // By the number of the file id, or where that is gone by what the records are said to be.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
   if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {
-    return Error(Errc::unknown_format, "the index of a TFRecord file: `dovetail index` makes it anew").in_file(source);
+    return Error(Errc::unknown_format, "this is the index of a TFRecord file; `dovetail index` recreates it")
+        .in_file(source);
   }
   if (shard->shard_number() == format::kPartShardNumber || record_type == format::kPartRecordType) {
-    return Error(Errc::unknown_format, "the manifest of a part of a conversion: recover the folder that it is in")
+    return Error(Errc::unknown_format, "this is the manifest of a part of a conversion; recover its folder")
         .in_file(source);
   }
   if (shard->shard_number() == format::kManifestShardNumber || record_type == format::kManifestRecordType) {
-    return Error(Errc::unknown_format, "a manifest: recover the folder that it is in").in_file(source);
+    return Error(Errc::unknown_format, "this is a manifest; recover its folder").in_file(source);
   }
   RecoverReport report;
   report.expected_records = 0;

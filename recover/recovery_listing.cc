@@ -85,7 +85,7 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
     return is_locked(staged, format::kStagingLock, FileLock::Access::exclusive);
   };
   if (is_written(*opened) || (above && is_written(**above))) {  // above the datasets of a split
-    return Error(Errc::unfinished, "a writer is at work here; wait until it has ended").in_file(folder);
+    return Error(Errc::unfinished, "a writer is running here; wait until it has ended").in_file(folder);
   }
   std::sort(names.begin(), names.end());
   Candidates candidates;
@@ -134,7 +134,7 @@ void lose_other_datasets(const std::string& folder, Candidates& candidates, Reco
     listing.lost.push_back({.file = path,
                             .bytes = candidate.bytes,
                             .reason = "a shard of another dataset (id half " + std::string(half.data()) +
-                                      "); how many records are in it is not known"});
+                                      "); its number of records is unknown"});
     listing.foreign.push_back(path);
     return true;
   });
@@ -197,14 +197,13 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
       const std::string missing =
           one ? "shard " + std::to_string(next) + " is"
               : "shards " + std::to_string(next) + " to " + std::to_string(*number - 1) + " are";
-      listing.lost.push_back(
-          {.file = folder, .reason = missing + " missing; how many records were in it is not known"});
+      listing.lost.push_back({.file = folder, .reason = missing + " missing; the number of records lost is unknown"});
     }
     if (number) next = std::uint64_t{*number} + 1;
     listing.shards.push_back({.path = path_in(folder, all[best]), .file_id = all[best].file_id});
   }
   if (listing.shards.empty()) {
-    return Error(Errc::empty_input, "neither a manifest nor a file *.dvt is here").in_file(folder);
+    return Error(Errc::empty_input, "the folder has neither a manifest nor a file *.dvt").in_file(folder);
   }
   return {};
 }

@@ -30,7 +30,7 @@ Result<SalvageFile> SalvageFile::open(const std::string& path) {
   if (!file && is_of_the_medium(file.error())) file = SourceFile::open(path);
   if (!file) return file.error();
   if (file->is_being_written()) {
-    return Error(Errc::unfinished, "a process is writing it; let it finish or stop it, or recover from a copy")
+    return Error(Errc::unfinished, "a process is writing this file; let it finish or stop it, or recover from a copy")
         .in_file(path);
   }
   return SalvageFile(std::move(*file));

@@ -114,12 +114,12 @@ class Comparison {
       return whole && info != nullptr && info->records == claims_.decoded.records &&
              info->fingerprint != claims_.decoded.fingerprint;
     };
-    if (is_other(entry)) tell({.who = {}}, "the records are not those whose fingerprint the manifest has");
+    if (is_other(entry)) tell({.who = {}}, "the fingerprint of the records differs from the manifest's");
     if (is_other(footer)) {
-      tell(at_footer("the footer"), "the records are not those whose fingerprint the footer has");
+      tell(at_footer("the footer"), "the fingerprint of the records differs from the footer's");
     }
     if (!whole && entry != nullptr && footer != nullptr && entry->fingerprint != footer->fingerprint) {
-      tell(at_footer("the footer"), "the manifest has another fingerprint of the records than the footer");
+      tell(at_footer("the footer"), "manifest and footer have different fingerprints of the records");
     }
   }
 

@@ -25,8 +25,8 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
   if (!shard.scan_.anything() && shard.file_.read_error()) return *shard.file_.read_error();
   if (!shard.scan_.anything()) {
     return Error(Errc::not_dovetail,
-                 entry == nullptr ? "neither a file header nor a trailer nor a block is found"
-                                  : "no file header, trailer or block of the shard that the manifest names is found")
+                 entry == nullptr ? "no file header, trailer or block was found"
+                                  : "no file header, trailer or block of the shard that the manifest names was found")
         .in_file(path);
   }
   DOVETAIL_TRY(shard.read_messages());
@@ -161,7 +161,7 @@ bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexce
 
 Error refuted_shard() {
   return Error(Errc::manifest_mismatch,
-               "another version of the shard, with records of its own: recover it alone to have them");
+               "another version of the shard, with records of its own; recover it by itself to save them");
 }
 
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first bytes of a file say about it.
+// Formats recognised by the first bytes of a file.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,26 @@
 
 namespace dovetail::detail {
 
-/// As many bytes of a file as are looked at.
+/// Bytes of a file that are examined.
 inline constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
 
 bool has_shard_magic(ByteView head);
-/// gzip, bzip2, xz or zstd; `none` for all else.
+/// gzip, bzip2, xz or zstd; `none` for anything else.
 Compression compression_of_magic(ByteView head);
 bool has_zlib_magic(ByteView head);
-/// A length whose CRC matches.
+/// Whether it begins with a length whose CRC matches.
 bool begins_with_tfrecord(ByteView head);
-/// A header whose checksum matches.
+/// Whether it begins with a header whose checksum matches.
 bool begins_with_tar(ByteView head);
 bool begins_with_recordio(ByteView head);
-/// Needs the size of the file where it is known, because four bytes, two of them 0, are little; 0 where not.
+/// Needs the size of the file if it is known, because the magic is weak: four bytes, two of them 0. Pass 0 if it is not
+/// known.
 bool begins_with_idx(ByteView head, std::uint64_t file_bytes);
-/// No byte is 0.
+/// Whether no byte is 0.
 bool is_text(ByteView head);
 
-/// The compression of TFRecords. One that is not compressed may begin like gzip or zlib, its first bytes being a length:
-/// the CRC that follows it decides.
+/// The compression of TFRecords. An uncompressed file may begin like gzip or zlib, because its first bytes are a
+/// length: the CRC after it decides.
 Compression compression_of_tfrecord(ByteView head, std::uint64_t file_bytes);
 
 }  // namespace dovetail::detail

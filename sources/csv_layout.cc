@@ -84,8 +84,8 @@ Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t 
     std::string_view field;
     if (at < row.size() && row[at] == '"') {
       at = take_quoted(row, at + 1, field);
-      if (at > row.size()) return malformed(": a quote that does not end");
-      if (at < row.size() && row[at] != delimiter) return malformed(": something follows the closing quote");
+      if (at > row.size()) return malformed(": a quoted field does not end");
+      if (at < row.size() && row[at] != delimiter) return malformed(": text follows the closing quote");
     } else {
       const std::size_t end = std::min(row.find(delimiter, at), row.size());
       field = row.substr(at, end - at);
@@ -177,7 +177,7 @@ Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColu
   std::string how = lacks.empty() ? "" : "it lacks " + lacks;
   if (!has.empty()) how += (how.empty() ? "it also has " : ", and has ") + has;
   if (how.empty()) {  // the same names: none is at its end
-    how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", and " +
+    how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", but " +
           quoted_name(at->name) + " there";
   }
   return Error(Errc::malformed_input, "the columns are not those of " + layout.file + ": " + how);

@@ -14,24 +14,25 @@
 
 namespace dovetail::detail {
 
-/// What is kept of a column takes some hundred times the memory of its comma: so many stay far below what reading a source may
-/// take, which SECURITY.md says.
+/// The state of a column takes some hundred times the memory of its comma. This limit stays far below the memory limit
+/// for sources in SECURITY.md.
 constexpr std::size_t kMaxColumns = std::size_t{1} << 16;
 
-/// Bytes of a name, or of a value, in messages.
+/// Bytes of a name or value shown in messages.
 constexpr std::size_t kShownName = 40;
 
-/// A name as messages have it, which is cut where it is longer.
+/// A name for messages, cut if it is longer.
 std::string quoted_name(std::string_view name);
 
-/// The fields of one row, their quotes taken away. Ownership: keeps copies where there were quotes, borrows the rest.
+/// The fields of one row, without quotes. Ownership: copies fields that had quotes, borrows the rest.
 class CsvFields {
  public:
   /// Keeps the first `most` fields, and checks and counts the others.
-  /// Errors: `malformed_input` without file and offset, for what follows a closing quote and for what is not UTF-8.
+  /// Errors: `malformed_input` without file and offset, for text after a closing quote and for bytes that are not
+  ///         UTF-8.
   Result<void> parse(std::string_view row, char delimiter, std::size_t most = kMaxColumns);
   const std::vector<std::string_view>& kept() const noexcept { return fields_; }
-  /// Of the row.
+  /// Number of fields of the row.
   std::uint64_t count() const noexcept { return count_; }
 
  private:
@@ -45,23 +46,23 @@ class CsvFields {
   std::uint64_t count_ = 0;
 };
 
-/// Whether a text is a decimal number that fits, without zeros or a plus sign in front.
+/// Parses a decimal number that fits, without leading zeros or a plus sign.
 std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
-/// A decimal number, perhaps with a point and an exponent, or inf or nan, as the nearest float. Nothing where none is
-/// near.
+/// Parses a decimal number, perhaps with a point and an exponent, or inf or nan, to the nearest float. Empty if it is
+/// out of range.
 std::optional<float> parse_real(std::string_view text) noexcept;
 
-/// Whether it says that a number is missing.
+/// Whether the value means a missing number.
 bool is_missing(std::string_view field, const CsvOptions& options) noexcept;
 
-/// What the values of a column say about its type: all whole numbers, all numbers, or anything else.
+/// The type that the values of a column imply: all whole numbers, all numbers, or anything else.
 class ColumnGuess {
  public:
   void look_at(std::string_view value) noexcept;
   bool any() const noexcept { return any_; }
-  /// Of `bytes`, whatever comes.
+  /// Whether the type is `bytes`, whatever follows.
   bool settled() const noexcept { return any_ && type() == ColumnType::bytes; }
-  /// Whether it holds whole numbers of which one is no float.
+  /// Whether it has whole numbers that a float would round.
   bool inexact() const noexcept { return ints_ && !exact_; }
   bool missing() const noexcept { return missing_; }
   bool negative() const noexcept { return negative_; }
@@ -73,26 +74,26 @@ class ColumnGuess {
   bool negative_ = false;
   bool ints_ = true;
   bool reals_ = true;
-  bool exact_ = true;  // all whole numbers as floats
+  bool exact_ = true;  // floats hold all whole numbers exactly
 };
 
 /// The columns of CSV files.
 struct CsvLayout {
-  std::string file;  ///< The first that has them.
+  std::string file;  ///< The first file that has them.
   std::vector<CsvColumn> columns;
 
   /// "column 3, \"name\"".
   std::string name_of(std::size_t column) const;
 };
 
-/// Errors: `malformed_input` without file and offset, for a name that is empty or comes twice.
+/// Errors: `malformed_input` without file and offset, for an empty or duplicate name.
 Result<void> check_names(const std::vector<CsvColumn>& columns);
 
-/// Whether other columns have the same names in the same order.
-/// Errors: `malformed_input` without file and offset, naming the file of the layout, and what differs.
+/// Checks that other columns have the same names in the same order.
+/// Errors: `malformed_input` without file and offset, naming the file of the layout and the difference.
 Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns);
 
-/// Gives the layout types that hold the values of both, and takes the columns where it has none yet.
+/// Widens the types of the layout to hold the values of both; takes the columns if it has none yet.
 /// Errors: as `check_same_names`.
 Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns);
 

@@ -98,7 +98,7 @@ class CsvRecords final : public FileRecords {
     std::string what = shape_.layout.name_of(number) + ": " + quoted_name(field) + " is not of type " +
                        std::string(to_string(column.type));
     if (column.name.size() > kShownName) return what;
-    what += "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
+    what += "; give --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to accept it";
     if (holds_it == ColumnType::real || field.size() > kShownName) return what;
     return what + ", or --csv-null " + format::visible(field) + " if it means a missing number";
   }
@@ -130,7 +130,7 @@ class CsvOpener final : public FileOpener {
 Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing, const SourceOptions& options) {
   const char delimiter = options.csv.delimiter;
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || static_cast<signed char>(delimiter) < 0) {
-    return Error(Errc::invalid_option, "the delimiter of CSV is one ASCII character, no quote and no newline");
+    return Error(Errc::invalid_option, "the CSV delimiter must be one ASCII character other than a quote or a newline");
   }
   DOVETAIL_ASSIGN(auto layout, find_csv_layout(listing, options));
   CsvShape shape{std::move(layout), options.csv, options.records == RecordForm::raw,

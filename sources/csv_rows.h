@@ -17,26 +17,26 @@
 
 namespace dovetail::detail {
 
-/// The rows of one CSV file that are not blank, in fields.
+/// The non-blank rows of one CSV file, in fields.
 ///
-/// Errors: `malformed_input` and `record_too_large` with file, offset and line, after which it may go on; those of
-///         `ByteStream`.
+/// Errors: `malformed_input` and `record_too_large` with file, offset and line, after which the next row can be read;
+///         those of `ByteStream`.
 class CsvRows {
  public:
   static Result<CsvRows> open(SourceFile file, Compression compression, const SourceOptions& options);
 
   /// False at the end.
   Result<bool> next();
-  /// A failure of the present row, by which the next one is not hit.
+  /// The error for the current row; the next row can still be read.
   Error fault(const Error& error);
   Error fault(const std::string& reason) { return fault(Error(Errc::malformed_input, reason)); }
 
   const std::string& path() const noexcept { return path_; }
   char delimiter() const noexcept { return delimiter_; }
   std::string_view row() const noexcept { return row_; }
-  /// No more than are to be kept.
+  /// At most as many as are kept.
   const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
-  /// Fields of the row.
+  /// Number of fields in the row.
   std::uint64_t count() const noexcept { return fields_.count(); }
   void keep(std::size_t fields) noexcept { kept_ = fields; }
   RecordPlace place() const { return records_->place(); }

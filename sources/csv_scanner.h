@@ -11,11 +11,11 @@
 
 namespace dovetail::detail {
 
-/// Cuts a stream of CSV (RFC 4180), given piece by piece, at the newlines that are not in quotes. A quote counts at the
-/// beginning of a field only. Its calls are those of `LineScanner`; a row is given without what ends it.
+/// Cuts a stream of CSV (RFC 4180), given piece by piece, at the newlines outside quotes. A quote counts only at the
+/// beginning of a field. Has the calls of `LineScanner`; rows are returned without their line end.
 ///
-/// Errors: without file and offset: `record_too_large`, behind whose row, as its quotes have it, the next call goes on; no
-///         more than the limit is ever held. `malformed_input` where the input ends in a quoted field.
+/// Errors: without file and offset: `record_too_large`, after which the next call continues behind that row (never
+///         holds more than the limit); `malformed_input` if the input ends in a quoted field.
 class CsvScanner {
  public:
   CsvScanner(char delimiter, std::uint32_t max_row_bytes)
@@ -26,7 +26,7 @@ class CsvScanner {
   Result<std::optional<ByteView>> finish();
   std::uint64_t records() const noexcept { return rows_; }
   std::uint64_t record_offset() const noexcept { return row_offset_; }
-  /// Of that row: the number of the line on which it begins, from 1.
+  /// Number of the line on which that row begins, from 1.
   std::uint64_t row_line() const noexcept { return row_line_; }
   bool goes_on() const noexcept { return goes_on_; }
 
@@ -42,13 +42,13 @@ class CsvScanner {
   std::byte delimiter_;
   std::uint32_t max_row_bytes_;
   ByteView piece_;
-  Place place_ = Place::field_begin;  // behind what is held
-  std::vector<std::byte> held_;       // the beginning of a row whose end is yet to come
-  bool given_ = false;                // what is held belongs to the caller until the next call
-  bool leaving_ = false;              // what comes is the rest of a row that was too long
+  Place place_ = Place::field_begin;  // place after `held_`
+  std::vector<std::byte> held_;       // the beginning of an incomplete row
+  bool given_ = false;                // `held_` is lent to the caller until the next call
+  bool leaving_ = false;              // skipping the rest of a row that was too long
   bool goes_on_ = false;
   std::uint64_t rows_ = 0;
-  std::uint64_t newlines_ = 0;  // so far, those in quotes too
+  std::uint64_t newlines_ = 0;  // so far, including those in quotes
   std::uint64_t row_line_ = 1;
   std::uint64_t row_offset_ = 0;
   std::uint64_t next_offset_ = 0;

@@ -53,9 +53,9 @@ std::optional<char> other_delimiter(const std::vector<std::string_view>& fields,
 Error doubtful_delimiter(char other, char taken) {
   const auto word = [](char delimiter) { return delimiter == '\t' ? "tab" : '\'' + std::string(1, delimiter) + '\''; };
   return Error(Errc::invalid_option,
-               "there is only one column by the delimiter that its name suggests, and it holds a " + word(other) +
-                   "; say --csv-delimiter " + word(other) + " if that separates the columns, or --csv-delimiter " +
-                   word(taken) + " if there is only one");
+               "with the delimiter that its name suggests there is only one column, and its name contains a " +
+                   word(other) + "; give --csv-delimiter " + word(other) +
+                   " if that separates the columns, or --csv-delimiter " + word(taken) + " if there is only one");
 }
 
 /// Goes over the files of a source.
@@ -171,8 +171,8 @@ class LayoutFinder {
       }
       names += (names.empty() ? "" : ", ") + quoted_name(column.name);
     }
-    return Error(Errc::invalid_option, "there is no column " + quoted_name(unknown->first) +
-                                           ", whose type is given; the columns are " + names);
+    return Error(Errc::invalid_option, "no column is named " + quoted_name(unknown->first) +
+                                           ", for which a type is given; the columns are " + names);
   }
 
   // To the end of the file, as long as its rows can tell more.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the columns of CSV files are: the same in all files.
+// The columns of CSV files, the same in all files.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,12 @@ namespace dovetail::detail {
 /// The columns that the first row of a file names, or numbers.
 std::vector<CsvColumn> columns_of(const CsvRows& first_row, bool header);
 
-/// The columns of a source's files with the types that are given, and else those that hold all values of all files. Where all
-/// are given nothing is read but the first row of the first file that has one, and where rows stay raw that of each.
+/// The columns of a source's files, with the given types, else with types that hold all values of all files. If all
+/// types are given, reads only the first row of the first file that has one; if rows stay raw, only that of each file.
 ///
-/// Errors: `malformed_input` for a file with other columns than the first, which is passed over under `OnError::skip`, and
-///         for names that cannot be; `invalid_option` for a doubtful delimiter, and for the type of a column that there is
-///         not; `operation_canceled`. Rows that cannot be read say nothing: they are told where they are read as records.
+/// Errors: `malformed_input` for a file whose columns differ from the first, unless `OnError::skip` leaves it out, and
+///         for invalid names; `invalid_option` for a doubtful delimiter, and for the type of a column that does not
+///         exist; `operation_canceled`. Unreadable rows are ignored here, and reported when they are read as records.
 Result<CsvLayout> find_csv_layout(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

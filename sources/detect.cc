@@ -71,11 +71,11 @@ std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_by
 // For names of formats that such a file cannot be read as, whatever is said.
 std::optional<std::string> advice_on_name(SourceFormat promised, const std::string& path) {
   if (promised == SourceFormat::mds) {
-    return "the columns of MDS shards are in index.json: give the folder that holds it";
+    return "the columns of MDS shards are in index.json; give the folder that holds it";
   }
   if (promised != SourceFormat::dovetail) return std::nullopt;
-  return "this is no Dovetail shard, or one whose beginning is damaged: `dovetail recover " + path +
-         " TARGET` saves what is left of one";
+  return "this is not a Dovetail shard, or its beginning is damaged; `dovetail recover " + path +
+         " TARGET` saves the intact records of a shard";
 }
 
 // Where its name promises something else, one of the two is wrong, and whichever were taken nobody would notice.
@@ -83,46 +83,46 @@ Error disagreement(SourceFormat promised, SourceFormat found, const std::string&
   const std::string name(to_string(promised));
   const std::string bytes(to_string(found));
   if (auto alone = advice_on_name(promised, path)) {
-    return Error(Errc::unknown_format, "its name promises " + name + ", and its bytes are those of " + bytes + "; " +
-                                           *alone + ", or say --from " + bytes)
+    return Error(Errc::unknown_format, "its name is that of " + name + ", but its bytes are those of " + bytes + "; " +
+                                           *alone + ", or give --from " + bytes)
         .in_file(path);
   }
-  const std::string why =
-      promised == SourceFormat::jsonl && found == SourceFormat::lines
-          ? "its first line is no JSON object, of which JSON lines have one on each line (`jq -c .` "
-            "makes that of other JSON, `jq -c '.[]'` of an array)"
-          : "its bytes are those of " + bytes;
-  return Error(Errc::unknown_format, "its name promises " + name + ", and " + why + "; say --from " + name +
-                                         " to read it as that all the same, or --from " + bytes)
+  const std::string why = promised == SourceFormat::jsonl && found == SourceFormat::lines
+                              ? "its first line is not a JSON object; JSON lines have one object per line (`jq -c .` "
+                                "converts other JSON, `jq -c '.[]'` an array)"
+                              : "its bytes are those of " + bytes;
+  return Error(Errc::unknown_format, "its name is that of " + name + ", but " + why + "; give --from " + name +
+                                         " to read it as that anyway, or --from " + bytes)
       .in_file(path);
 }
 
 // Of a file whose beginning is that of nothing that is read.
 Error unknown(const Head& head, const std::string& path) {
   if (head.whole && head.bytes.empty()) {
-    return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
+    return Error(Errc::unknown_format, "the file is empty; give --from tfrecord or lines if that is intended")
+        .in_file(path);
   }
   if (has_shard_magic(head.bytes)) {
-    return Error(Errc::unknown_format, "this is a Dovetail shard that was compressed as a whole: decompress it first")
+    return Error(Errc::unknown_format, "this is a Dovetail shard that was compressed as a whole; decompress it first")
         .in_file(path);
   }
   if (auto foreign = advice_on_foreign_bytes(head.bytes)) return Error(Errc::unknown_format, *foreign).in_file(path);
   const SourceFormat promised = format_promised_by(path);
   if (promised == SourceFormat::tfrecord) {
-    return Error(Errc::malformed_input,
-                 "its name promises tfrecord, and it does not begin as one: its first bytes are cut or damaged; or, if "
-                 "it is something else, say what with --from")
+    return Error(
+               Errc::malformed_input,
+               "its name is that of a TFRecord, but it does not begin like one: its first bytes are cut or damaged; if "
+               "it has another format, give that with --from")
         .at(path, 0);
   }
   const auto advice = advice_on_name(promised, path);
-  return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
-      .in_file(path);
+  return Error(Errc::unknown_format, "its format is not known; " + advice.value_or(format_advice())).in_file(path);
 }
 
 Error overwritten_tfrecord(const std::string& path) {
   return Error(Errc::malformed_input,
-               "its name or the index beside it is that of a TFRecord, and it is a shard, a manifest or an index of "
-               "Dovetail: put the TFRecord back, or give this file another name")
+               "its name or the index beside it is that of a TFRecord, but it is a shard, a manifest or an index of "
+               "Dovetail; put the TFRecord back, or give this file another name")
       .in_file(path);
 }
 
@@ -136,12 +136,12 @@ Result<void> check_promised_compression(ByteView head, const SourceFile& file, S
   if (found != Compression::none || begins_with_tfrecord(head)) return {};
   const std::string word(to_string(promised));
   if (head.empty()) {
-    return Error(Errc::truncated, "the file is empty, and its name promises " + word + ": fetch or write it again")
+    return Error(Errc::truncated, "the file is empty, but its name is that of " + word + "; fetch or write it again")
         .in_file(file.path());
   }
-  return Error(Errc::malformed_input, "its name promises " + word +
-                                          ", and it does not begin so: it is cut or damaged; or, if it was never "
-                                          "compressed, give it a name that says so")
+  return Error(Errc::malformed_input, "its name is that of " + word +
+                                          ", but it does not begin like that: it is cut or damaged; if it was never "
+                                          "compressed, rename it")
       .at(file.path(), 0);
 }
 
@@ -208,14 +208,14 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   if (has_shard_magic(head)) {
     if (wanted == SourceFormat::dovetail) return FileKind{wanted, Compression::none};
     if (wanted == SourceFormat::tfrecord && is_known_as_tfrecord(file.path())) return overwritten_tfrecord(file.path());
-    return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
+    return Error(Errc::unknown_format, "this is a Dovetail shard, so it is already packed").in_file(file.path());
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
   return FileKind{wanted, wanted == SourceFormat::mds ? Compression::none : compression_of_magic(head)};
 }
 
 const char* format_advice() noexcept {
-  return "say which with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx, dovetail or folder";
+  return "give the format with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx, dovetail or folder";
 }
 
 }  // namespace dovetail::detail

@@ -16,11 +16,11 @@
 
 namespace dovetail::detail {
 
-/// Puts together Examples that are records, one after the other.
+/// Builds Examples as records, one after the other.
 ///
-/// Ownership: borrows bytes until `finish`; what that gives is valid until the next `finish`.
-/// Errors:    `record_too_large`, without file and offset, where an Example is longer than allowed; `invalid_option` for
-///            a name that is not UTF-8 or was added twice.
+/// Ownership: borrows bytes until `finish`; its result is valid until the next `finish`.
+/// Errors:    `record_too_large`, without file and offset, if an Example exceeds the limit; `invalid_option` for a name
+///            that is not UTF-8 or was added twice.
 class ExampleBuilder {
  public:
   explicit ExampleBuilder(std::uint32_t max_record_bytes) : max_record_bytes_(max_record_bytes) {}

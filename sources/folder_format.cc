@@ -81,10 +81,10 @@ Result<void> check_sets_are_indexed(const SourceListing& listing) {
 
 // A record of such a file as a whole is seldom what is wanted.
 Error holds_tables(const std::string& path) {
-  return Error(
-             Errc::unknown_format,
-             "the folder holds tables, which are not read; docs/sources.md tells how to write them as JSON lines; say "
-             "--from folder to take every file as a record")
+  return Error(Errc::unknown_format,
+               "the folder holds tables, which are not supported; docs/sources.md shows how to write them as JSON "
+               "lines; give "
+               "--from folder to take every file as a record")
       .in_file(path);
 }
 
@@ -103,9 +103,9 @@ Result<void> check_no_index_alone(const SourceListing& listing, std::string_view
     const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
     const auto itself = status_of(indexed, false);
     const bool link = itself && S_ISLNK(itself->st_mode);
-    const char* const advice = link ? "fetch what the link leads to" : "remove the index if it is not wanted";
+    const char* const advice = link ? "fetch the target of the link" : "remove the index if it is not needed";
     return Error(code,
-                 "its index lies here, " + listing.folder + file.name + ", but no file that can be read; " + advice)
+                 "its index lies here, " + listing.folder + file.name + ", but there is no readable file; " + advice)
         .in_file(indexed);
   }
   return {};
@@ -131,7 +131,7 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
       known + sidecars != listing.files.size()) {
     const std::string word(to_string(named.format));
     return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
-                                           " files have names of " + word + "; say --from " + word +
+                                           " files have names of " + word + "; give --from " + word +
                                            " to read these, or --from folder to take every file as a record")
         .in_file(path);
   }
@@ -153,8 +153,7 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
       return file.size == 0 && compression_promised_by(file.name) == Compression::none;
     });
     if (empty != listing.files.end()) {
-      return Error(Errc::empty_input,
-                   "the file is empty, without even names of columns; write it again, or --exclude it")
+      return Error(Errc::empty_input, "the file is empty, even without column names; write it again, or --exclude it")
           .in_file(listing.folder + empty->name);
     }
   }

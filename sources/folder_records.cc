@@ -30,7 +30,8 @@ Result<ByteView> read_whole(SourceFile file, std::uint32_t max_record_bytes, std
   std::array<std::byte, 1> beyond;
   DOVETAIL_ASSIGN(auto more, file.read(beyond));
   if (read != buffer.size() || more != 0) {
-    return Error(Errc::file_changed, "its size is not the " + std::to_string(file.size()) + " bytes it was opened with")
+    return Error(Errc::file_changed,
+                 "its size is no longer the " + std::to_string(file.size()) + " bytes that it was opened with")
         .at(file.path(), read);
   }
   return ByteView(buffer);
@@ -145,17 +146,18 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
   shape.examples = options.labels || options.records != RecordForm::raw;
   if (options.labels) {
     if (options.records == RecordForm::raw) {
-      return Error(Errc::invalid_option, "raw records have no place for labels").in_file(listing.folder);
+      return Error(Errc::invalid_option, "raw records cannot hold labels; use --records example")
+          .in_file(listing.folder);
     }
     std::vector<std::string> found = classes_of(listing);
     auto numbers = number_classes(options.classes.empty() ? found : options.classes);
     if (!numbers) return numbers.error().in_file(listing.folder);
     for (const std::string& name : found) {
       if (numbers->contains(name)) continue;
-      return Error(Errc::invalid_option, options.classes.size() == 1
-                                             ? "the folder is not the class that was given"
-                                             : "the folder is none of the " + std::to_string(options.classes.size()) +
-                                                   " classes that were given")
+      return Error(Errc::invalid_option,
+                   options.classes.size() == 1
+                       ? "the folder is not the given class"
+                       : "the folder is not one of the " + std::to_string(options.classes.size()) + " given classes")
           .in_file(listing.folder + name);
     }
     shape.classes = std::move(found);

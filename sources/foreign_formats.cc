@@ -42,7 +42,7 @@ constexpr std::string_view kFromHdf5 =
     "an Example of the rows of its datasets: python3 -c \"import dovetail, h5py; a = h5py.File('FILE'); "
     "w = dovetail.DatasetWriter('DIR', record_type='example'); "
     "w.extend(dovetail.example(**dict(zip(a, r))) for r in zip(*a.values())); w.finish()\"";
-constexpr std::string_view kFromZip = "unpack it, and give the folder: unzip FILE -d FOLDER";
+constexpr std::string_view kFromZip = "unpack it and give the folder: unzip FILE -d FOLDER";
 
 constexpr std::array kFormats = {
     ForeignFormat{"PAR1"sv, "a Parquet file", kFromParquet},
@@ -55,8 +55,8 @@ constexpr std::array kFormats = {
 };
 
 std::string advice_on(const ForeignFormat& format) {
-  return "this is " + std::string(format.name) + ", which is not read; " + std::string(format.recipe) +
-         "; docs/sources.md has more of these";
+  return "this is " + std::string(format.name) + ", which is not supported; " + std::string(format.recipe) +
+         "; see docs/sources.md";
 }
 
 // A stream of Arrow, as Hugging Face's datasets have it, has no magic: a mark, the length of its first message, which
@@ -106,7 +106,7 @@ std::optional<std::string> advice_on_address(std::string_view path) {
                                    Client{"https", "curl -fsSL URL"}, Client{"http", "curl -fsSL URL"}};
   const auto* const client =
       std::find_if(kClients.begin(), kClients.end(), [&](const Client& each) { return each.scheme == scheme; });
-  const std::string advice = "this is an address, and files are read only from this machine; ";
+  const std::string advice = "this is a remote address, but only local files are read; ";
   if (client == kClients.end()) return advice + "copy it here first";
   return advice + "copy it here first, or read it as a stream: " + std::string(client->command) +
          " | dovetail convert - --to DIR";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats that are known well enough to be named, and not read.
+// Formats that are recognised but not read.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace dovetail::detail {
 
-/// "this is a Parquet file; ...", with a command that makes of it what can be read, for a file that begins so.
+/// "this is a Parquet file; ...", with a command that converts it, for a file with this head.
 std::optional<std::string> advice_on_foreign_bytes(ByteView head);
-/// The same for a name that begins with `s3://` and the like.
+/// The same for addresses such as `s3://...`.
 std::optional<std::string> advice_on_address(std::string_view path);
-/// Whether files of this name hold tables of many records: taken as one record each they would be taken wrongly.
+/// Whether files of this name are tables of many records, which must not be read as one record each.
 bool has_table_name(std::string_view path);
 
 }  // namespace dovetail::detail

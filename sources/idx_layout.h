@@ -26,7 +26,7 @@ struct IdxLayout {
 
 std::size_t element_bytes(IdxType type) noexcept;
 
-/// The header of a file; nothing where it is cut, is none, or speaks of more bytes than a file can have.
+/// The header of a file; empty if it is cut, invalid, or claims more bytes than a file can have.
 std::optional<IdxLayout> parse_idx_layout(ByteView head);
 
 }  // namespace dovetail::detail

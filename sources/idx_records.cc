@@ -37,7 +37,7 @@ class IdxItems {
     if (compression == Compression::none && file_bytes != layout.file_bytes()) {
       const bool cut = file_bytes < layout.file_bytes();
       return Error(cut ? Errc::truncated : Errc::malformed_input,
-                   "IDX: the header speaks of " + std::to_string(layout.file_bytes()) + " bytes; the file has " +
+                   "IDX: the header says " + std::to_string(layout.file_bytes()) + " bytes; the file has " +
                        std::to_string(file_bytes))
           .at(path, std::min(file_bytes, layout.file_bytes()));
     }
@@ -52,7 +52,7 @@ class IdxItems {
     auto item = stream_.take(end ? 1 : layout_.item_bytes);
     if (!item) return item.error();
     if (end && item->empty()) return std::nullopt;
-    if (end) return fault(Errc::malformed_input, "something follows the last item");
+    if (end) return fault(Errc::malformed_input, "there is data after the last item");
     if (item->size() < layout_.item_bytes) {
       return fault(Errc::truncated,
                    "it ends within item " + std::to_string(number_) + " of " + std::to_string(layout_.items()));
@@ -88,7 +88,7 @@ class IdxItems {
     DOVETAIL_ASSIGN(auto head, stream.take(kMostHeaderBytes));
     auto layout = parse_idx_layout(head);
     if (layout) return *layout;
-    return Error(Errc::malformed_input, "IDX: no header of a known kind").at(file.path(), 0);
+    return Error(Errc::malformed_input, "IDX: unknown kind of header").at(file.path(), 0);
   }
 
   Error fault(Errc code, const std::string& reason) const {
@@ -240,7 +240,7 @@ class IdxOpener final : public FileOpener {
       DOVETAIL_ASSIGN(auto kind, detect_file(*file, SourceFormat::idx));
       DOVETAIL_ASSIGN(auto labels, IdxItems::open(std::move(*file), kind.compression, max_record_bytes_));
       if (labels.layout().sizes.size() != 1 || labels.layout().items() != images.layout().items()) {
-        return Error(Errc::sidecar_mismatch, "its items are not one label for each of the " +
+        return Error(Errc::sidecar_mismatch, "its items must be one label for each of the " +
                                                  std::to_string(images.layout().items()) + " in " + images.path())
             .in_file(name);
       }

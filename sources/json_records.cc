@@ -34,7 +34,7 @@ class JsonExample {
       std::visit([&](const auto& list) { add_list(name, list); }, values);
     };
     if (format::for_each_member(as_bytes(line), add)) return builder_.finish();
-    return Error(Errc::malformed_input, "no JSON object of up to 32 levels, which an Example is made of");
+    return Error(Errc::malformed_input, "not a JSON object of up to 32 levels, which an Example needs");
   }
 
  private:
@@ -84,7 +84,7 @@ class JsonLines final : public FileRecords {
       if (const auto fault = format::check_json(text)) {
         malformed_ = true;
         return Error(Errc::malformed_input, "line " + std::to_string(number_) + ", byte " +
-                                                std::to_string(fault->offset) + " of it: no JSON: " + fault->reason)
+                                                std::to_string(fault->offset) + ": not JSON: " + fault->reason)
             .at(path_, place().offset);
       }
       if (!example_) return as_bytes(text);

@@ -9,10 +9,9 @@
 
 namespace dovetail::detail {
 
-/// Reads JSON lines: each line that is not blank is a record as it is, without what ends it, and has to
-/// be JSON. For `RecordForm::example` it has to be an object, whose members become features: see
-/// `format::for_each_member`.
-/// Errors: `malformed_input` with the number of the line; the next line is read after it.
+/// Reads JSON lines: each non-blank line is a record, without its line end, and must be JSON. For `RecordForm::example`
+/// it must be an object, whose members become features: see `format::for_each_member`.
+/// Errors: `malformed_input` with the number of the line; the next call reads the next line.
 std::unique_ptr<FileOpener> make_json_opener(const SourceOptions& options);
 
 }  // namespace dovetail::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of Examples whose shapes a format knows.
+// Schemas of Examples whose shapes a format knows.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@
 
 namespace dovetail::detail {
 
-/// Of the items of an IDX file: `label` for single numbers, else `image`; nothing where a schema cannot say it.
+/// Of the items of an IDX file: `label` for single numbers, else `image`; empty if a schema cannot express it.
 std::optional<Column> column_of(const IdxLayout& layout);
 
-/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts for all else. Nothing where
-/// shards differ.
+/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts for the rest. Empty
+/// if shards differ.
 std::optional<Schema> schema_of(const MdsIndex& index);
 
-/// Of CSV files. Real numbers that are missing become NaN, and whole ones -1, or 0 if some are negative; nothing where a
-/// schema cannot say it.
+/// Of CSV files. Missing real numbers become NaN; missing whole ones -1, or 0 if some are negative. Empty if a schema
+/// cannot express it.
 std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns);
 
 /// Of a folder's files with their keys, and with labels.

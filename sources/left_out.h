@@ -10,12 +10,12 @@
 
 namespace dovetail::detail {
 
-/// Of what lies at a path below a folder: the count of `LeftOut` that it goes to, which is null where it is a part of
-/// the source. Of a folder that is none, nothing is.
+/// Why a path below a folder is left out: the count of `LeftOut` that it belongs to; null if it is part of the source.
+/// A folder that is left out is not entered.
 using LeaveReason = std::uint64_t LeftOut::*;
 LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options);
 
-/// Removes the patterns that match what lies at the path, itself or by a folder on the way to it.
+/// Removes the patterns that match the path, or a folder above it.
 void drop_matching(std::vector<std::string>& patterns, std::string_view relative);
 
 }  // namespace dovetail::detail

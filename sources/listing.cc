@@ -42,7 +42,7 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
     why =
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
-        std::string(format::target_of_staging(shown)) + "` where all of its parts are finished";
+        std::string(format::target_of_staging(shown)) + "` if all of its parts are finished";
   } else if (name.starts_with('.' + std::string(format::kManifestName) + std::string(kPartialMark))) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "
@@ -50,24 +50,24 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
         folder + "*" + format::kShardSuffix + "'";
   } else if (name.find(shard) != std::string::npos) {
     why =
-        "a writer of shards is at work here, or was stopped; write them again, or save what is whole of them with "
+        "shards are being written here, or their writer was stopped; write them again, or save their intact records "
+        "with "
         "`dovetail recover " +
         shown + " TARGET`";
   } else {
     why =
-        "this file is being written, or its writer was stopped, so that the folder may lack more than this one; "
-        "write all of it again, an export with --overwrite, or remove its .*.partial-* files where nothing is "
-        "missing without them";
+        "this file is being written, or its writer was stopped, so more files may be missing; "
+        "write all of them again (an export with --overwrite), or remove the .*.partial-* files if nothing is "
+        "missing";
   }
   return Error(Errc::unfinished, why).in_file(folder + name);
 }
 
 Error holds_no_file(const std::string& path, const LeftOut& left_out) {
   const std::string what = to_string(left_out);
-  std::string why =
-      what.empty() ? "the folder holds no file" : "the folder holds nothing but what is left out: " + what;
+  std::string why = what.empty() ? "the folder has no file" : "the folder has only files that are left out: " + what;
   if (left_out.dangling != 0) {
-    why += "; fetch the content that the links stand for, as with `git annex get` or `dvc pull`";
+    why += "; fetch the content of the links, as with `git annex get` or `dvc pull`";
   }
   return Error(Errc::empty_input, why).in_file(path);
 }
@@ -124,7 +124,7 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
   const bool excluded = found.left_out.excluded != 0 && found.left_out.dangling == 0;
   if (found.files.empty() && !excluded) {
     const Error none = holds_no_file(listing.folder + name, found.left_out);
-    return Error(none.code(), none.detail() + "; with labels it is a class: remove the folder or --exclude it")
+    return Error(none.code(), none.detail() + "; with labels it is a class, so remove the folder or --exclude it")
         .in_file(none.path());
   }
   std::swap(found.unmatched, listing.unmatched);
@@ -136,7 +136,7 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
 }
 
 Error packed_already(const std::string& path) {
-  return Error(Errc::unknown_format, "this is a Dovetail shard or dataset: it is packed already").in_file(path);
+  return Error(Errc::unknown_format, "this is a Dovetail shard or dataset, so it is already packed").in_file(path);
 }
 
 constexpr std::string_view kMdsIndexName = "index.json";
@@ -164,7 +164,8 @@ Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, c
   const auto compression = compression_of(shard);
   if (!compression) {
     return Error(Errc::unknown_format, "MDS index: the shard " + shard.raw.name + " is compressed by \"" +
-                                           shard.packing + "\"; gz, bz2 and zstd can be read: decompress it first")
+                                           shard.packing +
+                                           "\"; only gz, bz2 and zstd are supported, so decompress it first")
         .in_file(index);
   }
   DOVETAIL_ASSIGN(auto status, status_of(folder + shard.stored().name, true));
@@ -179,7 +180,7 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   const std::string path = folder + std::string(kMdsIndexName);
   DOVETAIL_ASSIGN(auto text, read_index(path));
   if (!text && wanted == SourceFormat::detect) return std::nullopt;
-  if (!text) return Error(Errc::unknown_format, "an MDS folder has an index.json").in_file(folder);
+  if (!text) return Error(Errc::unknown_format, "an MDS folder must have an index.json").in_file(folder);
   if (wanted == SourceFormat::detect && !looks_like_mds_index(*text)) return std::nullopt;
   auto index = parse_mds_index(*text, path);
   if (!index) return index.error();
@@ -187,7 +188,7 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
     DOVETAIL_ASSIGN(auto file, choose_mds_file(shard, folder, path));
     listing.files.push_back(std::move(file));
   }
-  if (listing.files.empty()) return Error(Errc::empty_input, "the index names no shard").in_file(path);
+  if (listing.files.empty()) return Error(Errc::empty_input, "the index lists no shard").in_file(path);
   listing.mds = std::make_shared<MdsIndex>(std::move(*index));
   return std::optional(std::move(listing));
 }
@@ -227,7 +228,7 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
 
 Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   if (wanted == SourceFormat::folder) {
-    return Error(Errc::unknown_format, "a folder was asked for, and this is a file").in_file(path);
+    return Error(Errc::unknown_format, "this is a file, but the format needs a folder").in_file(path);
   }
   DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
   DOVETAIL_ASSIGN(auto kind, detect_file(file, wanted));
@@ -239,15 +240,16 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
 }
 
 Error to_be_recovered(const Error& damaged) {
-  return Error(damaged.code(),
-               damaged.detail() + "; `dovetail recover " + damaged.path() + " TARGET` saves what is left of a shard")
+  return Error(damaged.code(), damaged.detail() + "; `dovetail recover " + damaged.path() +
+                                   " TARGET` saves the intact records of a shard")
       .in_file(damaged.path());
 }
 
 Error renamed_shards(const std::string& path) {
   return Error(Errc::unknown_format,
-               "its files have names of shards in capitals, or that were compressed; a shard is NAME.dvt: rename them, "
-               "or decompress them, or say --from folder to take every file as a record")
+               "its files have names of shards in capitals, or of compressed shards; a shard must be NAME.dvt: rename "
+               "them, "
+               "decompress them, or give --from folder to take every file as a record")
       .in_file(path);
 }
 
@@ -263,9 +265,10 @@ Error of_unknown_file(const Error& unknown, const std::string& path) {
 
 // A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.
 Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
-  const std::string advice = "patterns of other files are for the shell, without quotes, and have to match some";
+  const std::string advice =
+      "leave patterns of other files to the shell, without quotes, and check that they match some";
   if (options.format != SourceFormat::detect && options.format != SourceFormat::dovetail) {
-    return Error(absent.code(), "there is no such file; " + advice).in_file(path);
+    return Error(absent.code(), "no such file; " + advice).in_file(path);
   }
   auto listing = list_dataset(path, options);
   if (listing) return listing;
@@ -275,7 +278,7 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
   const bool other = error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file);
   if (!other) return error;
   return Error(Errc::unknown_format,
-               "in quotes it stands for shards of Dovetail, and " + error.path() + " is none; " + advice)
+               "a quoted pattern must match Dovetail shards, but " + error.path() + " is not one; " + advice)
       .in_file(path);
 }
 

@@ -130,7 +130,7 @@ Result<MdsFile> file_of(const json::value* value, const char* what, const std::s
 
 Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
   const json::object* const object = value.if_object();
-  if (object == nullptr) return malformed("a shard is no object", path);
+  if (object == nullptr) return malformed("a shard is not an object", path);
   const json::value* const kind = member(*object, "format");
   if (kind == nullptr || !kind->is_string() || kind->get_string() != "mds") {
     return Error(Errc::unknown_format, "MDS index: a shard is of a format other than \"mds\"").in_file(path);
@@ -149,7 +149,7 @@ Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
   if (!samples) return malformed("a shard lacks samples", path);
   shard.samples = static_cast<std::uint32_t>(*samples);
   auto columns = columns_of(*object);
-  if (!columns) return malformed("the columns of a shard make no sense", path);
+  if (!columns) return malformed("the columns of a shard are invalid", path);
   shard.columns = std::move(*columns);
   return shard;
 }
@@ -182,7 +182,7 @@ Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path)
   const auto value = parse_text(text);
   const json::object* const object = value ? value->if_object() : nullptr;
   const json::array* const shards = object == nullptr ? nullptr : array_in(*object, "shards");
-  if (shards == nullptr) return Error(Errc::malformed_input, "this is no index of MDS shards").in_file(path);
+  if (shards == nullptr) return Error(Errc::malformed_input, "this is not an index of MDS shards").in_file(path);
   MdsIndex index;
   for (const json::value& each : *shards) {
     DOVETAIL_ASSIGN(auto shard, shard_of(each, path));

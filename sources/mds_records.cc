@@ -41,7 +41,7 @@ class MdsRecords final : public FileRecords {
   static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, MdsLimits limits,
                                                    ExampleBuilder& builder) {
     if (file.size() != shard.stored().bytes) {
-      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + " bytes, and " +
+      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + "bytes, but " +
                                                std::to_string(shard.stored().bytes) + " in index.json")
           .in_file(file.path());
     }
@@ -115,7 +115,7 @@ class MdsRecords final : public FileRecords {
     if (count.size() < kNumberBytes) return mismatch("the shard has no header");
     const auto samples = format::load_le<std::uint32_t>(count.data());
     if (samples != shard_.samples) {
-      return mismatch("the shard has " + format::count_of(samples, "sample") + ", and " +
+      return mismatch("the shard has " + format::count_of(samples, "sample") + ", but " +
                       std::to_string(shard_.samples) + " in index.json");
     }
     const std::uint64_t table = (std::uint64_t{samples} + 1) * kNumberBytes;
@@ -180,7 +180,7 @@ class MdsRecords final : public FileRecords {
       }
       if (bytes > rest.size()) {
         return Error(Errc::malformed_input, "column \"" + column.name + "\" has " + std::to_string(bytes) +
-                                                " bytes, and " + std::to_string(rest.size()) + " are left");
+                                                " bytes, but " + std::to_string(rest.size()) + " are left");
       }
       values_.push_back(rest.first(bytes));
       rest = rest.subspan(bytes);
@@ -244,7 +244,7 @@ class MdsOpener final : public FileOpener {
 
 Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing, const SourceOptions& options) {
   if (!listing.mds) {
-    return Error(Errc::unknown_format, "the columns of MDS shards are in index.json: give the folder that holds it")
+    return Error(Errc::unknown_format, "the columns of MDS shards are in index.json; give the folder that holds it")
         .in_file(listing.path_of(0));
   }
   const bool raw = options.records == RecordForm::raw;

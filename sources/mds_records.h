@@ -11,8 +11,8 @@
 
 namespace dovetail::detail {
 
-/// Reads the samples of MDS shards: Examples with a feature for each column, or where there is one column, its bytes.
-/// Errors: `sidecar_mismatch` where shard and index disagree; `malformed_input`.
+/// Reads the samples of MDS shards: Examples with a feature per column, or the bytes of the only column.
+/// Errors: `sidecar_mismatch` if shard and index disagree; `malformed_input`.
 Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

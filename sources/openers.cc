@@ -25,16 +25,17 @@ Error has_no(const SourceListing& listing, const std::string& what) {
 // An option that would be without effect was meant for something else.
 Result<void> check_options(const SourceListing& listing, const SourceOptions& options) {
   const SourceFormat format = listing.format;
-  if (options.labels && format != SourceFormat::folder) return has_no(listing, "labels; a folder of files has");
+  if (options.labels && format != SourceFormat::folder)
+    return has_no(listing, "labels; only a folder of files has them");
   if (!options.classes.empty() && !options.labels) return has_no(listing, "classes without labels");
   const bool chosen = !options.include.empty() || !options.exclude.empty();
   const bool choosable = !listing.folder.empty() && format != SourceFormat::mds && format != SourceFormat::dovetail;
-  if (chosen && !choosable) return has_no(listing, "files to include or exclude; a folder has");
+  if (chosen && !choosable) return has_no(listing, "files to include or exclude; only a folder has them");
   const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty() ||
                    options.csv.nulls != CsvOptions().nulls;
-  if (csv && format != SourceFormat::csv) return has_no(listing, "columns; options for CSV were given");
+  if (csv && format != SourceFormat::csv) return has_no(listing, "CSV columns; leave out the options for CSV");
   if (format != SourceFormat::dovetail && (options.first != 0 || options.end || options.sample != 1)) {
-    return has_no(listing, "record ids, by which a range or a sample is taken; convert it first");
+    return has_no(listing, "record ids for a range or a sample; convert it first");
   }
   return {};
 }
@@ -60,7 +61,7 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
       return make_json_opener(options);
     case SourceFormat::tfrecord:
     case SourceFormat::lines:
-      if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
+      if (options.records == RecordForm::example) return has_no(listing, "parts for an Example");
       return make_plain_opener(listing.format, options.max_record_bytes);
     case SourceFormat::dovetail:
       return make_shard_opener(listing, options);

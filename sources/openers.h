@@ -11,9 +11,9 @@
 
 namespace dovetail::detail {
 
-/// What reads the files of a listing, which has to outlive it.
-/// Errors: `invalid_option` for options that the format does not have; those of what some formats have to look at
-///         before their first record.
+/// The opener for the files of a listing, which must outlive it.
+/// Errors: `invalid_option` for options that the format does not have; those that some formats find before their first
+///         record.
 Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

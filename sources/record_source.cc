@@ -17,7 +17,7 @@ namespace dovetail {
 
 namespace {
 Error out_of_memory(const std::string& path) {
-  return Error::from_errno(ENOMEM, "there is not enough memory to read it").in_file(path);
+  return Error::from_errno(ENOMEM, "not enough memory to read it").in_file(path);
 }
 }  // namespace
 
@@ -151,7 +151,7 @@ class RecordSource::Impl {
     // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
     const std::uint64_t listed = listing_.files[file_].size;
     if (listing_.format != SourceFormat::dovetail && file.size() != listed) {
-      return Error(Errc::file_changed, "it has " + std::to_string(file.size()) + " bytes, and had " +
+      return Error(Errc::file_changed, "it has " + std::to_string(file.size()) + " bytes, but had " +
                                            std::to_string(listed) + " when it was listed")
           .in_file(path_);
     }

@@ -54,14 +54,15 @@ Result<void> RecordioIndex::parse(std::uint64_t file_bytes) {
     const std::size_t end = std::min(text_.find('\n', begin), text_.size());
     const std::string_view line = std::string_view(text_).substr(begin, end - begin);
     const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) return fault(number, "no key and offset with a tab between them");
+    if (tab == std::string_view::npos) return fault(number, "it must be a key and an offset, separated by a tab");
     std::string_view digits = line.substr(tab + 1);
     if (digits.ends_with('\r')) digits.remove_suffix(1);
     Entry entry{0, begin};
     const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), entry.offset);
-    if (failed != std::errc() || stop != digits.data() + digits.size()) return fault(number, "the offset is no number");
+    if (failed != std::errc() || stop != digits.data() + digits.size())
+      return fault(number, "the offset is not a number");
     if (entry.offset >= file_bytes) {
-      return fault(number, "offset " + std::to_string(entry.offset) + ", and the records' file has only " +
+      return fault(number, "offset " + std::to_string(entry.offset) + ", but the file of the records has only " +
                                std::to_string(file_bytes) + " bytes");
     }
     entries_.push_back(entry);

@@ -15,9 +15,9 @@ namespace dovetail::detail {
 /// The index of a RecordIO file: lines of key, tab and offset, in any order. Cost: its bytes, and 16 more for each line.
 class RecordioIndex {
  public:
-  /// The index of `records_path`, `x.idx` for `x.rec`; nothing where there is none.
-  /// Errors: `sidecar_mismatch` for a line that is none, for an offset at or beyond `file_bytes`, for one that comes twice,
-  ///         and for far more bytes than such a file has entries for; the system's.
+  /// The index of `records_path`, `x.idx` for `x.rec`; empty if there is none.
+  /// Errors: `sidecar_mismatch` for an invalid line, an offset at or beyond `file_bytes`, a duplicate offset, and for
+  ///         an index far too large for such a file; the system's.
   static Result<std::optional<RecordioIndex>> load(const std::string& records_path, std::uint64_t file_bytes);
 
   const std::string& path() const noexcept { return path_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordIO of dmlc and MXNet: u32 magic, u32 part << 29 | length, the bytes, padding to a multiple of 4. Bytes that hold the
-// magic, at a multiple of 4, are cut there into parts.
+// RecordIO of dmlc and MXNet: u32 magic, u32 part << 29 | length, the bytes, padding to a multiple of 4. Records that
+// contain the magic at a multiple of 4 are cut there into parts.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace dovetail::detail {
 inline constexpr std::uint32_t kRecordioMagic = 0xCED7230A;
 inline constexpr std::size_t kRecordioHeaderBytes = 8;
 
-enum class RecordioPart : std::uint8_t { whole = 0, first = 1, middle = 2, last = 3 };  // 4 to 7 mean nothing
+enum class RecordioPart : std::uint8_t { whole = 0, first = 1, middle = 2, last = 3 };  // 4 to 7 are invalid
 
 struct RecordioHeader {
   std::uint32_t magic = 0;

@@ -80,7 +80,7 @@ class RecordioScanner {
     if (header_.magic != kRecordioMagic) {
       return fault(Errc::malformed_input, "no magic at byte " + std::to_string(at));
     }
-    if (header_.part > RecordioPart::last) return fault(Errc::malformed_input, "a part of no known kind");
+    if (header_.part > RecordioPart::last) return fault(Errc::malformed_input, "an unknown kind of part");
     if (header_.bytes > max_record_bytes_) return too_large(header_.bytes);
     const std::uint64_t wanted = std::uint64_t{header_.bytes} + header_.padding();
     if (limit_ - stream_.position() < wanted) return beyond_limit(stream_.position() + wanted);
@@ -88,7 +88,7 @@ class RecordioScanner {
     if (!bytes) return bytes.error();
     if (bytes->size() < wanted) {
       return fault(Errc::truncated, "there are " + std::to_string(bytes->size()) + " of " + std::to_string(wanted) +
-                                        " bytes behind its header");
+                                        " bytes after its header");
     }
     return bytes->first(header_.bytes);
   }
@@ -165,7 +165,8 @@ class RecordioRecords final : public FileRecords {
     const auto record = parse_image(**payload);
     if (!record) {
       no_image_ = true;
-      return Error(Errc::malformed_input, "RecordIO: the record has no image header; --records raw takes it as it is")
+      return Error(Errc::malformed_input,
+                   "RecordIO: the record has no image header; use --records raw to take it unchanged")
           .at(scanner_.path(), place().offset);
     }
     builder_.begin();
@@ -222,7 +223,7 @@ class RecordioRecords final : public FileRecords {
     std::string reason = number_ < index_->size()
                              ? "its next record begins at " + std::to_string(index_->offset(number_))
                              : "it has only " + format::count_of(index_->size(), "record");
-    reason += offset < file_bytes_ ? ", and the file's at " + std::to_string(offset) : ", and the file has ended";
+    reason += offset < file_bytes_ ? ", but the file's begins at " + std::to_string(offset) : ", but the file has more";
     return Error(Errc::sidecar_mismatch, reason + "; is it older than " + scanner_.path() + "?")
         .in_file(index_->path());
   }

@@ -11,8 +11,8 @@
 
 namespace dovetail::detail {
 
-/// A stream of bytes, cut into records by a scanner: what `feed`, `next`, `finish`, `records`, `record_offset` and
-/// `goes_on` of it mean is told by `LineScanner`.
+/// A stream of bytes, cut into records by a scanner with the calls of `LineScanner`: `feed`, `next`, `finish`,
+/// `records`, `record_offset` and `goes_on`.
 template <class Scanner>
 class ScannedFile final : public FileRecords {
  public:
@@ -21,7 +21,7 @@ class ScannedFile final : public FileRecords {
 
   Result<std::optional<ByteView>> next() override {
     Result<std::optional<ByteView>> record = scanner_.next();
-    // The record begins in the piece that is there now, even if pieces that follow are needed to complete it.
+    // The record begins in the current piece, even if later pieces complete it.
     place_ = place_in(piece_, scanner_.record_offset() - decoded_begin_);
     while (record && !*record && !ended_) {
       auto piece = stream_->next();
@@ -32,7 +32,7 @@ class ScannedFile final : public FileRecords {
       if (*piece) {
         feed(**piece);
         record = scanner_.next();
-        // The rest of one that was left out has ended here.
+        // The rest of a skipped record has ended here.
         if (scanner_.record_offset() > decoded_begin_) {
           place_ = place_in(piece_, scanner_.record_offset() - decoded_begin_);
         }
@@ -56,7 +56,7 @@ class ScannedFile final : public FileRecords {
     scanner_.feed(piece.bytes);
   }
 
-  // A failure of the stream knows its own place in the file, but not which record it hits.
+  // A failure of the stream has its own place in the file, but no record number.
   Error in_record(const Error& error) const {
     Error told(error.code(), "record " + std::to_string(scanner_.records()) + ": " + error.detail());
     return error.offset() ? told.at(path_, *error.offset()) : told.in_file(path_);

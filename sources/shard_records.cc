@@ -205,7 +205,7 @@ Result<SourceListing> list_dataset(const std::string& path, const SourceOptions&
     listing.shares.push_back(share);
   }
   if (listing.files.empty()) {
-    return Error(Errc::empty_input, "of " + std::to_string(dataset.records()) + " records none is in the range")
+    return Error(Errc::empty_input, "none of the " + std::to_string(dataset.records()) + " records is in the range")
         .in_file(path);
   }
   listing.dataset = std::move(dataset);
@@ -214,7 +214,7 @@ Result<SourceListing> list_dataset(const std::string& path, const SourceOptions&
 
 Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options) {
   if (options.records == RecordForm::example) {
-    return Error(Errc::invalid_option, "records of a dataset are what they are: they are not made Examples")
+    return Error(Errc::invalid_option, "records of a dataset are taken unchanged; --records example does not apply")
         .in_file(listing.dataset->path());
   }
   auto opener = std::make_unique<ShardOpener>(listing, options);

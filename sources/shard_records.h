@@ -13,22 +13,21 @@
 
 namespace dovetail::detail {
 
-/// Whether a sample of a dataset holds the record: the hash of its id, eight bytes, lowest first, with the seed is below
-/// that fraction of all hashes. The same for ever, and of a smaller fraction a part of that of a larger one.
+/// Whether a sample of a dataset holds the record: the seeded hash of its id (eight bytes, little-endian) is below that
+/// fraction of all hashes. Stable for ever; a smaller fraction gives a subset of a larger one.
 bool is_sampled(std::uint64_t id, double fraction, std::uint64_t seed) noexcept;
 
 /// The shards of a dataset, a shard or a glob that have records in the range of the options.
-/// Errors: `invalid_option` for a sample that cannot be, `empty_input` where no record is in the range; those of
+/// Errors: `invalid_option` for an invalid sample; `empty_input` if no record is in the range; those of
 ///         `Dataset::open`.
 Result<SourceListing> list_dataset(const std::string& path, const SourceOptions& options);
 
-/// Reads the records of a dataset's shards, those of a range and of a sample where that is asked for.
-/// Errors: those of `RecordReader`. After damage the records behind it are read.
+/// Reads the records of a dataset's shards, within a range and a sample if requested.
+/// Errors: those of `RecordReader`. After damage, the records behind it can be read.
 Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options);
 
-/// Reads a TFRecord by the index beside it, which knows its records and the checksums of each block:
-/// another file in its place is found, whatever it holds. Errors: those of `Dataset::open` and
-/// `RecordReader`.
+/// Reads a TFRecord through the index beside it, which has the checksums of each block, so that a replaced file is
+/// detected. Errors: those of `Dataset::open` and `RecordReader`.
 Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes);
 
 }  // namespace dovetail::detail

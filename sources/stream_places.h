@@ -9,21 +9,21 @@
 
 namespace dovetail::detail {
 
-/// Where in the file the bytes of a decoded stream lie, for a reader that looks at a stream by its own offsets and runs
-/// ahead of what it has given out.
+/// Maps offsets in a decoded stream to places in the file, for a reader that runs ahead of the records that it has
+/// returned.
 /// Cost: one entry per piece between the two ends.
 class StreamPlaces {
  public:
-  /// The piece that follows in the stream. Its bytes are not kept.
+  /// Adds the next piece of the stream. Does not keep its bytes.
   void add(const StreamPiece& piece) {
     pieces_.push_back({decoded_end_, piece});
     decoded_end_ += piece.bytes.size();
   }
-  /// Drops what lies before.
+  /// Drops pieces before the offset.
   void forget_before(std::uint64_t decoded_offset) {
     while (pieces_.size() > 1 && pieces_[1].decoded_begin <= decoded_offset) pieces_.pop_front();
   }
-  /// Needs: not before what was dropped.
+  /// Needs: an offset that was not dropped.
   RecordPlace at(std::uint64_t decoded_offset) const {
     std::size_t i = pieces_.size();
     while (i-- > 0) {

@@ -15,11 +15,11 @@
 
 namespace dovetail::detail {
 
-/// Reads a stream of bytes in runs of any length, and knows where in the file they lie.
+/// Reads a stream of bytes in pieces of any length, with their place in the file.
 ///
-/// Ownership: what `take` gives is valid until the next call.
+/// Ownership: the result of `take` is valid until the next call.
 /// Errors:    those of the stream.
-/// Cost:      copies only what spans pieces; memory never for more than there is, whatever is asked for.
+/// Cost:      copies only pieces that span others; memory is bounded by the input, not by the request.
 class StreamReader {
  public:
   StreamReader(std::string path, std::unique_ptr<ByteStream> stream)
@@ -28,13 +28,13 @@ class StreamReader {
 
   /// The next `bytes` bytes, or as many as are left.
   Result<ByteView> take(std::uint64_t bytes);
-  /// Goes forward without looking; beyond the end is the end.
+  /// Skips forward; stops at the end.
   Result<void> skip(std::uint64_t bytes);
 
   const std::string& path() const noexcept { return path_; }
   /// Decoded bytes taken and skipped so far.
   std::uint64_t position() const noexcept { return position_; }
-  /// Of the byte that comes next.
+  /// Place of the next byte.
   RecordPlace place() const noexcept { return place_in(piece_, used_); }
 
  private:

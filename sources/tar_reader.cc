@@ -134,7 +134,8 @@ struct TarReader::State {
     }
     const std::uint64_t end = places.decoded_end();
     if (content_end > entries_end) {
-      return Error(Errc::malformed_input, "tar: something follows the end of the archive; several tars in one file?")
+      return Error(Errc::malformed_input,
+                   "tar: there is data after the end of the archive; check whether the file has several tars")
           .at(path, places.at(entries_end).offset);
     }
     if (end < entries_end + 2 * kTarBlock) {
@@ -204,8 +205,8 @@ Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
   State& state = *state_;
   const std::uint64_t begin = out.size();
   if (state.claimed > limit - std::min(limit, begin)) {
-    return Error(Errc::record_too_large, "the member claims " + std::to_string(state.claimed) +
-                                             " bytes, and the limit of a record is " + std::to_string(limit))
+    return Error(Errc::record_too_large,
+                 "the member claims " + std::to_string(state.claimed) + " bytes; the limit is " + std::to_string(limit))
         .at(state.path, state.places.at(state.header_at).offset);
   }
   const std::uint64_t end = begin + state.claimed;

@@ -24,12 +24,11 @@ struct TarMember {
 
 /// Walks over the regular files of a tar by libarchive: ustar, pax, GNU and older ones, long names and holes included.
 ///
-/// Names are what they are: nothing is ever written to them. What is no regular file is counted and left out; so is a link
-/// to another member, which has no bytes of its own.
-/// Errors: `truncated` where the archive is cut, its two blocks of zeros at the end included, `malformed_input`, also
-///         where something follows them; those of the stream. All name offsets in the file, and are final but for
-///         `record_too_large`.
-/// Cost:   some 100 KiB, and what is read of one member.
+/// Names are untrusted, but nothing is written to them. Other entries than regular files are counted and left out,
+/// including a link to another member, which has no bytes of its own.
+/// Errors: `truncated` if the archive is cut, including its two final blocks of zeros; `malformed_input`, also for data
+///         after the end; those of the stream. All name offsets in the file, and are final except `record_too_large`.
+/// Cost:   about 100 KiB, and the bytes read of one member.
 class TarReader {
  public:
   static Result<TarReader> open(std::string path, std::unique_ptr<ByteStream> stream);
@@ -37,9 +36,9 @@ class TarReader {
   TarReader& operator=(TarReader&&) noexcept;
   ~TarReader();
 
-  /// The next regular file, or nothing at the end. Leaves out what was not read of the one before.
+  /// The next regular file, or nothing at the end. Skips the unread rest of the one before.
   Result<std::optional<TarMember>> next();
-  /// Appends the bytes of that file. Errors: `record_too_large` where `out` would have more than `limit` bytes.
+  /// Appends the bytes of that file. Errors: `record_too_large` if `out` would exceed `limit` bytes.
   Result<void> read(std::vector<std::byte>& out, std::uint64_t limit);
   /// Entries left out so far.
   std::uint64_t ignored() const noexcept;

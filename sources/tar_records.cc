@@ -164,7 +164,8 @@ class TarRecords final : public FileRecords {
     const bool packed = !raw_ && ahead_extension_.size() > kGzip.size() && ahead_extension_.ends_with(kGzip);
     if (packed) ahead_extension_.resize(ahead_extension_.size() - kGzip.size());
     if (raw_ && !parts_.empty()) {
-      return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
+      return Error(Errc::malformed_input,
+                   "the key has several members, which only an Example can hold; use --records example")
           .at(path_, ahead_->place.offset);
     }
     const auto stored = [this](bool gzipped) {

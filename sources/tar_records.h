@@ -12,18 +12,19 @@
 
 namespace dovetail::detail {
 
-/// What WebDataset makes of a member's name: the key is everything before the first dot of the last part, the rest of
-/// that, in lower case, names the part of the record. Both are empty where there is no dot, or nothing before it.
+/// Key and part of a member's name, as in WebDataset: the key is everything before the first dot of the last path
+/// component; the rest, in lower case, names the part. Both are empty if there is no dot, or nothing before it.
 struct MemberName {
   std::string_view key;
   std::string extension;
 };
 MemberName split_member_name(std::string_view name);
 
-/// Reads tars of WebDataset: consecutive members of one key are a record, an Example with each member under its extension
-/// and the key as `__key__`, those named `.gz` unpacked, class numbers as int64; in the raw form a key has one member, whose bytes they are.
-/// Errors: `malformed_input` for a key that has two members of one extension, or several in the raw form; those of
-///         `TarReader`. The next record is read after one of a single record.
+/// Reads tars of WebDataset. Consecutive members of one key are a record: an Example with each member under its
+/// extension, the key as `__key__`, `.gz` members unpacked, and class numbers as int64. In raw form a key has one
+/// member, whose bytes are the record.
+/// Errors: `malformed_input` for a key with two members of one extension, or with several in raw form; those of
+///         `TarReader`. After an error of a single record, the next one can be read.
 std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options);
 
 }  // namespace dovetail::detail

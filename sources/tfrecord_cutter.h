@@ -9,7 +9,7 @@
 
 namespace dovetail::detail {
 
-/// `format::TfrecordScanner` with the calls that `ScannedFile` wants.
+/// `format::TfrecordScanner` with the calls that `ScannedFile` needs.
 class TfrecordCutter {
  public:
   explicit TfrecordCutter(std::uint32_t max_record_bytes) : scanner_(max_record_bytes) {}

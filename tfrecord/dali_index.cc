@@ -56,7 +56,7 @@ Result<void> DaliIndexCheck::expect(std::uint64_t offset, std::uint64_t bytes) {
   if (!text) return text.error();
   if (!*text) return disagrees("it is missing; the file has a record with " + words(offset, bytes));
   const std::optional<Line> line = parse(as_chars(**text));
-  if (!line) return disagrees("not an offset and a size with a space between them");
+  if (!line) return disagrees("it must be an offset and a size, separated by a space");
   if (line->offset == offset && line->bytes == bytes) return {};
   return disagrees("it has " + words(line->offset, line->bytes) + ", the record " + words(offset, bytes));
 }
@@ -66,7 +66,7 @@ Result<void> DaliIndexCheck::expect_end() {
   ++line_;
   if (!text) return text.error();
   if (!*text) return {};
-  return disagrees("the file has no further record");
+  return disagrees("the file has no more records");
 }
 
 Result<DaliIndexOutput> DaliIndexOutput::create(const std::string& path) {

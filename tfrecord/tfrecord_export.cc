@@ -86,7 +86,7 @@ struct Targets {
 Result<void> check_files(std::uint64_t files) {
   if (files <= kMaxFiles) return {};
   return Error(Errc::invalid_option,
-               "files = " + std::to_string(files) + ": must be 0 to " + std::to_string(kMaxFiles));
+               "files = " + std::to_string(files) + ": it must be 0 to " + std::to_string(kMaxFiles));
 }
 
 Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
@@ -95,15 +95,14 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
   if (format::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
     if (files != 1) {
       return Error(Errc::invalid_option, "there are " + std::to_string(files) +
-                                             " files to write and the target names one: name a folder, or ask for 1")
+                                             " files to write, but the target names one; name a folder, or request 1")
           .in_file(target);
     }
     const auto promised = compression_promised_by(target);
     if (promised && options.compression && *promised != *options.compression) {
-      return Error(Errc::invalid_option, "its name promises " + std::string(to_string(*promised)) +
-                                             ", and the compression is to be " +
-                                             std::string(to_string(*options.compression)) +
-                                             ": name it otherwise, or leave the compression to the name")
+      return Error(Errc::invalid_option,
+                   "its name implies " + std::string(to_string(*promised)) + ", but the requested compression is " +
+                       std::string(to_string(*options.compression)) + "; rename it, or leave out the compression")
           .in_file(target);
     }
     const TfrecordCompression compression = options.compression.value_or(promised.value_or(TfrecordCompression::none));
@@ -134,16 +133,18 @@ Result<void> check_no_other_export(const detail::OutputFolder& folder, const Tar
   const std::set<std::string_view> own(targets.names.begin(), targets.names.end());
   std::erase_if(there, [&](const std::string& name) { return !is_export_name(name) || own.contains(name); });
   if (there.empty()) return {};
-  return Error(Errc::already_exists,
-               "it is of an export to another number of files or in another compression: remove that one, or name "
-               "another folder")
+  return Error(
+             Errc::already_exists,
+             "it belongs to an export with another number of files or another compression; remove that export, or name "
+             "another folder")
       .in_file(folder.path_of(*std::min_element(there.begin(), there.end())));
 }
 
 Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& targets) {
   for (const std::string& name : targets.names) {
     DOVETAIL_ASSIGN(auto there, folder.contains(name));
-    if (there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
+    if (there)
+      return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(folder.path_of(name));
   }
   return {};
 }
@@ -168,7 +169,7 @@ Result<void> check_replaces_no_source(const Targets& targets, const std::vector<
       const bool replaced =
           fs::is_directory(source, unknown) ? lies_in(folder, source) : fs::equivalent(source, folder / name, unknown);
       if (!replaced) continue;
-      return Error(Errc::invalid_option, "it is of a source, which the export would replace: name another target")
+      return Error(Errc::invalid_option, "it belongs to a source, which the export would replace; name another target")
           .in_file((folder / name).native());
     }
   }
@@ -248,7 +249,7 @@ class Export {
       if (!replacing_ || published_ == files_.size()) return named.error();
       const Error& error = named.error();
       return Error(error.code(), (error.detail().empty() ? "" : error.detail() + "; ") +
-                                     "files that were there are removed and not all are replaced: export again")
+                                     "older files were removed and not all are replaced; export again")
           .in_file(error.path());
     }
     remove_partial_files();
@@ -336,7 +337,7 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
 }
 
 Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
-  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
+  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": it must name a file or a folder");
   DOVETAIL_TRY(check_files(options.files));
   if (std::any_of(options.sources.begin(), options.sources.end(), detail::is_stream)) {
     DOVETAIL_TRY(check_targets(target, options));

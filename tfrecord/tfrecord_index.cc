@@ -124,7 +124,7 @@ Result<void> check_options(const TfrecordIndexOptions& options) {
   const auto check = [](const char* name, std::uint64_t value, std::uint64_t least,
                         std::uint64_t most) -> Result<void> {
     if (value >= least && value <= most) return {};
-    return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
+    return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": it must be " +
                                            std::to_string(least) + " to " + std::to_string(most));
   };
   using namespace format;
@@ -141,18 +141,18 @@ Result<detail::SourceFile> open_plain(const std::string& path) {
   const bool unlike = !kind && (kind.error().is(Errc::unknown_format) || kind.error().is(Errc::malformed_input));
   if (!kind && !unlike) return kind.error();
   if (!kind && detail::is_known_as_tfrecord(path)) {
-    return Error(Errc::malformed_input, "it does not begin as a TFRecord: its first bytes are cut or damaged")
+    return Error(Errc::malformed_input, "it does not begin like a TFRecord: its first bytes are cut or damaged")
         .at(path, 0);
   }
   if (!kind || kind->format != SourceFormat::tfrecord) {
     return Error(Errc::unknown_format,
-                 "this is no TFRecord file, and only those are indexed; pack it with `dovetail convert " + path +
+                 "this is not a TFRecord file, and only those can be indexed; pack it with `dovetail convert " + path +
                      " --to DIR`")
         .in_file(path);
   }
   if (kind->compression != Compression::none) {
     return Error(Errc::unknown_format, "it is compressed (" + std::string(to_string(kind->compression)) +
-                                           "), so that records cannot be found from their places; pack it with "
+                                           "), so records cannot be read by offset; pack it with "
                                            "`dovetail convert " +
                                            path + " --to DIR`")
         .in_file(path);
@@ -235,7 +235,7 @@ class Indexing {
     }
     if (auto whole = scanner.finish(); !whole) return whole.error().at(path_, scanner.record_offset());
     if (read == facts_.info.file_bytes) return {};
-    return Error(Errc::file_changed, "its size is not the one that it was opened with").at(path_, read);
+    return Error(Errc::file_changed, "its size changed after it was opened").at(path_, read);
   }
 
   Result<void> take(ByteView record, const format::TfrecordScanner& scanner) {
@@ -311,7 +311,7 @@ Result<void> check_file(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(path, unknown)) return {};
   const std::string files = (std::filesystem::path(path) / "*.tfrecord").native();
-  return Error(Errc::unknown_format, "this is a folder: name its TFRecord files, as with " + files).in_file(path);
+  return Error(Errc::unknown_format, "this is a folder; name its TFRecord files, as with " + files).in_file(path);
 }
 
 // A link to one of the two would be replaced, and not what it leads to; but nobody wants that either.
@@ -322,7 +322,7 @@ Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& 
     const bool same =
         *options.write_dali_index == taken || std::filesystem::equivalent(*options.write_dali_index, taken, missing);
     if (!same) continue;
-    return Error(Errc::invalid_option, "the index for DALI would take the place of this file; name another for it")
+    return Error(Errc::invalid_option, "the index for DALI would replace this file; give another name for the index")
         .in_file(taken);
   }
   return {};
@@ -343,7 +343,7 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
     if (is_newer(path, path + format::kTfrecordIndexSuffix)) return std::optional<TfrecordIndexReport>();
     return TfrecordIndexReport{path + format::kTfrecordIndexSuffix, std::move(shard->info), true};
   }
-  if (shard) return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(path);
+  if (shard) return Error(Errc::unknown_format, "this is a Dovetail shard, so it is already packed").in_file(path);
   return std::optional<TfrecordIndexReport>();
 }
 

@@ -55,7 +55,7 @@ class DeflateEncoder final : public StreamEncoder {
     const int window = compression == TfrecordCompression::gzip ? kWindow + kGzipFraming : kWindow;
     const int status =
         ::deflateInit2(&encoder->stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, kMemory, Z_DEFAULT_STRATEGY);
-    if (status != Z_OK) return Error::from_errno(ENOMEM, "cannot begin to compress");
+    if (status != Z_OK) return Error::from_errno(ENOMEM, "cannot start the compressor");
     encoder->begun_ = true;
     return encoder;
   }
@@ -112,7 +112,7 @@ Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression c
     case TfrecordCompression::zlib:
       return DeflateEncoder::make(compression);
   }
-  return Error(Errc::invalid_option, "compression: must be none, gzip, zlib or snappy");
+  return Error(Errc::invalid_option, "compression: it must be none, gzip, zlib or snappy");
 }
 
 Result<TfrecordOutput> TfrecordOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,

@@ -48,10 +48,10 @@ struct ConvertArguments {
   ConvertOptions convert;
   bool no_resume = false;
   bool json = false;
-  std::vector<Flag> of_datasets = {};  ///< Flags that say nothing of TFRecord files.
+  std::vector<Flag> of_datasets = {};  ///< Flags without an effect on TFRecord files.
 };
 
-/// A class in each line.
+/// One class per line.
 Result<std::vector<std::string>> read_classes(const std::string& file) {
   constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
   DOVETAIL_ASSIGN(const std::string text, read_text(file, kMaxFileBytes));
@@ -126,7 +126,7 @@ Result<void> complete(ConvertArguments& arguments) {
   return {};
 }
 
-// While a stream is copied nobody knows how much is to come.
+// A stream has no known length while it is copied.
 void show(Progress& progress, const ConvertProgress& done) {
   const bool planned = done.input_total > 0;
   progress.update(done.records, planned ? done.raw_bytes : done.input_bytes, planned ? done.share : -1.0);
@@ -152,19 +152,20 @@ Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
   return summary;
 }
 
-// Flags that make no sense with the other kind of output are refused rather than passed over.
+// Refuses flags that the chosen kind of output ignores.
 Result<void> check_target(const ConvertArguments& arguments) {
   const ConvertOptions& options = arguments.convert;
   if (arguments.folder.empty() != arguments.tfrecord_target.has_value()) {
-    return Error(Errc::invalid_option, "one of --to DIR and --to-tfrecord PATH must be given, and not both");
+    return Error(Errc::invalid_option, "give either --to DIR or --to-tfrecord PATH");
   }
   if (!arguments.tfrecord_target) {
     if (!arguments.compression) return {};
     return Error(Errc::invalid_option, "--compression is for --to-tfrecord; the blocks of a dataset have --codec");
   }
   if (options.shuffle_seed || arguments.split || arguments.part) {
-    return Error(Errc::invalid_option,
-                 "--shuffle, --split and --part make datasets; use --to, and then --to-tfrecord with the dataset");
+    return Error(
+        Errc::invalid_option,
+        "--shuffle, --split and --part need --to; to get TFRecord files, export the dataset with --to-tfrecord");
   }
   for (const Flag& flag : arguments.of_datasets) {
     if (!flag.given()) continue;
@@ -175,7 +176,7 @@ Result<void> check_target(const ConvertArguments& arguments) {
   return {};
 }
 
-// Of a conversion or an export.
+// Records that a conversion or an export skipped.
 template <class Report>
 void warn_of_skips(const Report& report) {
   std::uint64_t shown = 0;
@@ -321,7 +322,7 @@ void add_convert(CommandLine& line) {
        "dovetail convert data --to-tfrecord tfrecords --compression gzip"},
       [arguments] { return run(*arguments); });
   flags.add("SRC", options.sources, "Files and folders, read in this order; - is standard input").required();
-  flags.add("--to", arguments->folder, "Folder for the dataset alone; it appears when all is written in DIR.partial")
+  flags.add("--to", arguments->folder, "Folder of the dataset; renamed from DIR.partial when all is written")
       .shown_as("DIR");
   flags
       .add("--to-tfrecord", arguments->tfrecord_target,
@@ -342,8 +343,8 @@ void add_convert(CommandLine& line) {
   of_datasets.push_back(
       flags
           .add("--schema", arguments->schema,
-               "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"; infer: read "
-               "the sources once more for it")
+               "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"; infer: derive "
+               "it by reading the sources once more")
           .shown_as("COLUMNS"));
   of_datasets.push_back(
       flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")

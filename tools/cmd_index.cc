@@ -41,7 +41,7 @@ struct IndexArguments {
   std::uint32_t jobs = 0;
 };
 
-/// Indexes the files, some at a time; the reports are in the order of the files.
+/// Indexes several files at a time; the reports are in the order of the files.
 class IndexJobs {
  public:
   explicit IndexJobs(const IndexArguments& arguments) : arguments_(arguments), reports_(arguments.files.size()) {}
@@ -88,7 +88,7 @@ class IndexJobs {
     return failure_.has_value();
   }
 
-  // Of several failures the one of the first file is told.
+  // If several files fail, the error of the first one is returned.
   void fail(std::size_t file, const Error& failure) {
     const std::lock_guard lock(mutex_);
     if (failure_ && failed_file_ < file) return;
@@ -121,13 +121,13 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
   std::size_t kept = 0;
   for (const TfrecordIndexReport& report : reports) {
     text += format::visible(report.index) + ": " + format::count_of(report.shard.records, "record") + " in " +
-            format::count_of(report.shard.blocks, "block") + (report.kept ? ", as it was\n" : "\n");
+            format::count_of(report.shard.blocks, "block") + (report.kept ? ", unchanged\n" : "\n");
     records += report.shard.records;
     bytes += report.shard.raw_bytes;
     kept += report.kept ? 1 : 0;
   }
   return text + format::count_of(reports.size(), "file") + ", " + format::count_of(records, "record") + ", " +
-         human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
+         human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " already had a good index\n" : "\n");
 }
 
 Result<void> check_files(const std::vector<std::string>& files) {
@@ -136,7 +136,7 @@ Result<void> check_files(const std::vector<std::string>& files) {
     std::error_code unknown;
     if (file.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(file, unknown)) {
       return Error(Errc::empty_input,
-                   "there is no such file: the shell takes a pattern for files only where it matches some and is not "
+                   "no such file; the shell expands a pattern only if it matches files and is not "
                    "quoted")
           .in_file(file);
     }

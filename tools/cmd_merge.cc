@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail merge`: makes one dataset of the parts that several processes have converted.
+// `dovetail merge`: makes one dataset of the parts that several processes converted.
 #include <chrono>
 #include <memory>
 
@@ -39,7 +39,7 @@ void add_merge(CommandLine& line) {
   Flags flags =
       line.subcommand("merge", "Merge the parts written by `convert --part` into one dataset",
                       {"dovetail merge parts", "dovetail merge parts --json"}, [arguments] { return run(*arguments); });
-  flags.add("DIR", arguments->folder, "The folder that was given to all of the conversions").required();
+  flags.add("DIR", arguments->folder, "The folder that all the conversions wrote to").required();
   flags.add("--overwrite", arguments->overwrite, "Replace an existing dataset");
   add_json(flags, arguments->json);
 }

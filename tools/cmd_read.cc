@@ -37,7 +37,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Enough for what a person looks at; a minute of reading large batches, a second of the smallest.
+/// More than a person looks at: a minute of large batches, a second of the smallest.
 constexpr std::size_t kTimelineEvents = 1 << 19;
 
 struct ReadArguments {
@@ -55,7 +55,7 @@ struct ReadArguments {
   bool json = false;
 };
 
-/// What was read; text and JSON are views of it.
+/// Result of the pass; text and JSON are views of it.
 struct Summary {
   Hash128 plan_id;
   RankContext ranks;
@@ -130,8 +130,8 @@ std::string to_text(const Summary& summary) {
   const std::string from = summary.first_step == 0 ? "" : ", from step " + std::to_string(summary.first_step);
   listing.add("steps", std::to_string(summary.steps) + " of " + format::count_of(summary.plan.batch, "row") + from);
   if (summary.replay > 0) {
-    listing.add("replay",
-                "the first " + format::count_of(summary.replay, "step") + " over and over: no reading is measured");
+    listing.add("replay", "the first " + format::count_of(summary.replay, "step") +
+                              " over and over: this does not measure reading");
   }
   listing.add("rows",
               std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
@@ -175,8 +175,8 @@ void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
 Result<RankContext> rank_context(const ReadArguments& arguments) {
   if (!arguments.rank && !arguments.plan.world) return RankContext::from_environment();
   if (!arguments.rank || !arguments.plan.world) {
-    const std::string given = arguments.rank ? "--rank is given without --world" : "--world is given without --rank";
-    return Error(Errc::invalid_option, given + "; they go together, and without both the launcher's variables count");
+    const std::string given = arguments.rank ? "--rank needs --world" : "--world needs --rank";
+    return Error(Errc::invalid_option, given + "; give both, or neither to use the launcher's variables");
   }
   RankContext ranks;
   ranks.rank = *arguments.rank;
@@ -184,7 +184,7 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
   return ranks;
 }
 
-/// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
+/// Reads for as many steps as requested, or to the end of the epoch, which the summary notes.
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
                       Summary& summary) {
   Progress progress("reading");
@@ -206,7 +206,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   return end ? Result<void>() : end.error();
 }
 
-/// Opens `ids` where lines are asked for, and everything else is well.
+/// Opens `ids` if it was requested and nothing else has failed.
 Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids) {
   using Clock = std::chrono::steady_clock;
   DOVETAIL_ASSIGN(const RankContext ranks, rank_context(arguments));
@@ -246,7 +246,7 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
   const Result<void> read = read_all(reader, dataset, arguments, ids ? &ids->sink() : nullptr, summary);
   summary.stats = reader.stats();
   if (!read) {
-    if (summary.steps == 0) ids.reset();  // older lines are worth more than none
+    if (summary.steps == 0) ids.reset();  // keep the older file rather than an empty one
     return read.error();
   }
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -261,14 +261,14 @@ Result<int> run(ReadArguments& arguments) {
   arguments.reader.log = warn;
   DOVETAIL_TRY(check_outputs(
       {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.reader.metrics}, arguments.paths));
-  // What was read until then gets its name, also without an end.
+  // The file gets its name even without an end of the epoch.
   if (!arguments.ids_path.empty()) catch_interrupts();
   std::optional<NewFile> ids;
   if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);
   const Result<Summary> summary = read_epoch(arguments, ids);
-  // The lines of what was read before a failure are kept: they show how far it came.
+  // The lines before a failure are kept: they show how far it got.
   const Result<void> ids_written = ids ? ids->finish() : Result<void>();
-  // So is the timeline.
+  // The same for the timeline.
   const Result<void> timeline_written =
       arguments.reader.timeline ? replace_text(arguments.timeline_path, arguments.reader.timeline->to_json())
                                 : Result<void>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail recover`: saves what is whole of a damaged or unfinished shard or dataset.
+// `dovetail recover`: saves the intact records of a damaged or unfinished shard or dataset.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -82,7 +82,7 @@ std::string to_text(const RecoverReport& report) {
     text += format::visible(file) + ": not read: another file of the same shard is\n";
   }
   for (const std::string& file : report.not_shards) {
-    text += format::visible(file) + ": not read: it is no shard, but the manifest or index of others\n";
+    text += format::visible(file) + ": not read: it is a manifest or an index, not a shard\n";
   }
   const std::string saved = "saved " +
                             (report.expected_records ? std::to_string(report.records) + " of " +
@@ -90,12 +90,12 @@ std::string to_text(const RecoverReport& report) {
                                                      : format::count_of(report.records, "record")) +
                             " in " + format::count_of(report.blocks, "block");
   if (report.unreadable_bytes > 0) {
-    text +=
-        format::count_of(report.unreadable_bytes, "byte") + " could not be read; a copy of the medium may give more\n";
+    text += format::count_of(report.unreadable_bytes, "byte") +
+            " could not be read; copy the medium and retry to save more\n";
   }
   if (report.ok()) return text + "good: " + saved + '\n';
   return text + "damaged: " + format::count_of(report.lost_regions, "place") + "; " + saved +
-         (report.expected_records ? "\n" : "; how many there were is not known\n");
+         (report.expected_records ? "\n" : "; the original number is unknown\n");
 }
 
 Result<int> run(const RecoverArguments& arguments) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail show`: the records of any step, past or to come, computed from the plan.
+// `dovetail show`: the records of any past or future step, computed from the plan.
 #include <array>
 #include <memory>
 #include <string_view>
@@ -35,7 +35,7 @@ struct ShowArguments {
 };
 
 std::string_view word_of(RowStatus status) {
-  // As planned: what became of the row is not known here.
+  // As planned; the delivered status may differ.
   constexpr std::array<std::string_view, 3> kWords{"empty", "first", "repeated"};
   return kWords[static_cast<std::size_t>(status)];
 }
@@ -125,7 +125,7 @@ Result<int> run(const ShowArguments& arguments) {
   } else {
     out.write(arguments.json ? to_json_text(dataset, rows) : to_text(dataset, rows));
   }
-  // What was read before a failure is good and goes out first.
+  // Records before a failure are good and are written first.
   const Result<void> written = out.finish();
   if (!read) return read.error();
   if (!written) return written.error();
@@ -136,7 +136,7 @@ Result<int> run(const ShowArguments& arguments) {
 
 void add_show(CommandLine& line) {
   const auto arguments = std::make_shared<ShowArguments>();
-  Flags flags = line.subcommand("show", "List or print the records of any step of a run, without running it",
+  Flags flags = line.subcommand("show", "List or print the records of any step of a run, without reading the others",
                                 {"dovetail show data --step 3 --world 8 --batch 16",
                                  "dovetail show data --step 3 --world 8 --batch 16 --rank 0 --cat --format hex"},
                                 [arguments] { return run(*arguments); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail stats`: the statistics of several ranks side by side, and which of them was slow.
+// `dovetail stats`: compares the statistics of several ranks and names the slow one.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -31,7 +31,7 @@ constexpr double kMostSeconds = 1e10;  // some centuries
 struct State {
   const char* name;  ///< As in the statistics.
   const char* heading;
-  const char* meaning;  ///< What the trainer waited for; null where it did not wait.
+  const char* meaning;  ///< What the trainer waited for; null if it did not wait.
 };
 constexpr std::array<State, 6> kStates = {{
     {"waiting_for_storage", "storage", "storage"},
@@ -46,7 +46,7 @@ constexpr std::array<State, 6> kStates = {{
 struct RankStats {
   std::string file;
   std::optional<std::uint64_t> rank;
-  std::string job;  ///< Plan and epoch, where they are known.
+  std::string job;  ///< Plan and epoch, if known.
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
   std::uint64_t damaged = 0;
@@ -86,14 +86,14 @@ std::string slowest_shard(const boost::json::value* shards) {
          decimal(1e3 * mean->to_number<double>(), 1) + " ms on average";
 }
 
-/// Takes what `dovetail read --json` prints, or the statistics alone.
+/// Accepts the output of `dovetail read --json`, or the statistics alone.
 Result<RankStats> read_stats(const std::string& path) {
   DOVETAIL_ASSIGN(const std::string text, read_text(path, kMaxBytes));
   const Result<boost::json::value> value = parse_json(text);
   const auto wrong = [&](const std::string& why) {
-    return Error(Errc::unknown_format, "no statistics of a reader: " + why +
+    return Error(Errc::unknown_format, "not the statistics of a reader: " + why +
                                            "; save the output of `dovetail read --json`, or "
-                                           "what `stats()` of a reader gives as JSON")
+                                           "a reader's `stats()` as JSON")
         .in_file(path);
   };
   if (!value) return wrong("not JSON");
@@ -116,7 +116,7 @@ Result<RankStats> read_stats(const std::string& path) {
   const auto take_fraction = [&](const char* name, double most, double& into) {
     const boost::json::value* const found = fields.find(name);
     into = found != nullptr && found->is_number() ? found->to_number<double>() : -1;
-    if (!(into >= 0 && into <= most)) fields.fail(std::string(name) + " is no number in range");
+    if (!(into >= 0 && into <= most)) fields.fail(std::string(name) + " is not a number in range");
   };
   for (std::size_t state = 0; state != kStates.size(); ++state) {
     take_fraction(kStates[state].name, kMostSeconds, stats.seconds[state]);
@@ -130,16 +130,16 @@ Result<RankStats> read_stats(const std::string& path) {
   return stats;
 }
 
-/// The rank whose trainer waited for the largest share of its time, and what for.
+/// Names the rank whose trainer waited for the largest share of its time, and the cause.
 std::string verdict(const std::vector<RankStats>& ranks) {
   const auto less_idle = [](const RankStats& a, const RankStats& b) { return a.trainer_idle < b.trainer_idle; };
   const RankStats& slow = *std::max_element(ranks.begin(), ranks.end(), less_idle);
   if (slow.trainer_idle < kInTime) {
-    return "no trainer waited for more than " + percent(kInTime, 1) + " of its time: reading is not what limits";
+    return "no trainer waited for more than " + percent(kInTime, 1) + " of its time: reading is not the limit";
   }
   const std::size_t state = slow.longest_wait();
   std::string text = "waited longest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle, 1) +
-                     " of its time, longest for " + kStates[state].meaning;
+                     " of its time, mostly for " + kStates[state].meaning;
   if (state == 0 && !slow.slowest_shard.empty()) text += "; slowest shard: " + slow.slowest_shard;
   return text;
 }
@@ -184,23 +184,23 @@ struct StatsArguments {
   bool json = false;
 };
 
-/// What the files have to be for ranks to be compared. Statistics alone may be of any plan and rank.
+/// Ranks can be compared only within one epoch of one plan. Statistics alone do not name plan and rank.
 Result<void> check_one_job(const std::vector<RankStats>& ranks) {
   const RankStats* known = nullptr;  // its plan
   std::set<std::filesystem::path> files;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankStats& stats = ranks[i];
     if (i > 0 && stats.rank && stats.rank == ranks[i - 1].rank) {
-      return Error(Errc::invalid_option, "of the same rank as " + ranks[i - 1].file).in_file(stats.file);
+      return Error(Errc::invalid_option, "it is of the same rank as " + ranks[i - 1].file).in_file(stats.file);
     }
     std::error_code failed;
     if (!files.insert(std::filesystem::weakly_canonical(stats.file, failed)).second && !failed) {
-      return Error(Errc::invalid_option, "given twice; name each file once").in_file(stats.file);
+      return Error(Errc::invalid_option, "it was given twice; name each file once").in_file(stats.file);
     }
     if (stats.job.empty()) continue;
     if (known != nullptr && stats.job != known->job) {
       return Error(Errc::invalid_option,
-                   "of another plan or epoch than " + known->file + ": compare ranks of one epoch")
+                   "it is of another plan or epoch than " + known->file + ": compare ranks of one epoch")
           .in_file(stats.file);
     }
     known = &stats;
@@ -227,7 +227,9 @@ void add_stats(CommandLine& line) {
       line.subcommand("stats", "Compare the statistics of ranks and name the one whose trainer waited longest",
                       {"dovetail stats rank-0.json rank-1.json", "dovetail stats rank-0.json --json"},
                       [arguments] { return run(*arguments); });
-  flags.add("FILE", arguments->files, "Output of `dovetail read --json`, or a reader's stats() as JSON; one per rank")
+  flags
+      .add("FILE", arguments->files,
+           "Output of `dovetail read --json`, or a reader's stats() as JSON; one file per rank")
       .required();
   add_json(flags, arguments->json);
 }

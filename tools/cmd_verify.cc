@@ -24,9 +24,9 @@ struct VerifyArguments {
   bool json = false;
 };
 
-/// What became of all paths together.
+/// The result for all paths together.
 struct Verdict {
-  VerifyReport report;  ///< Paths that could not be judged at all are among its unreadable files.
+  VerifyReport report;  ///< Paths that could not be checked at all are among its unreadable files.
 
   int exit() const noexcept {
     int worst = report.damaged.empty() ? kExitGood : kExitDamaged;
@@ -74,7 +74,7 @@ std::string to_text(const Verdict& verdict) {
                              (verdict.report.records == 1 ? " is good" : " are good");
   if (verdict.report.ok()) return text + (verdict.report.records == 1 ? "good: the " : "good: all ") + counts + '\n';
   const std::size_t unread = verdict.report.unreadable.size();
-  const std::string missed = unread == 0 ? "" : "not judged: " + std::to_string(unread) + " could not be read; ";
+  const std::string missed = unread == 0 ? "" : "not checked: " + std::to_string(unread) + " could not be read; ";
   if (verdict.report.damaged.empty()) return text + missed + counts + '\n';
   return text + "damaged: " + format::count_of(verdict.report.damaged_places, "place") + "; " + missed + counts + '\n';
 }

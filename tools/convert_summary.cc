@@ -25,10 +25,10 @@ std::uint64_t records_of(const DatasetInfo& dataset) {
   return records;
 }
 
-/// How many of a list are shown in a line: enough to see whether it is what was meant.
+/// Items of a list that are shown in a line: enough to recognise it.
 constexpr std::size_t kShown = 10;
 
-// "cat 0, dog 1"; of many the first, and how many there are.
+// "cat 0, dog 1"; of a long list, the first items and the total.
 std::string text_of(const std::vector<std::string>& classes) {
   std::string text;
   for (std::size_t label = 0; label != std::min(classes.size(), kShown); ++label) {
@@ -38,7 +38,7 @@ std::string text_of(const std::vector<std::string>& classes) {
   return text;
 }
 
-// "csv: id int64, name bytes"; of many columns the first, and how many there are.
+// "csv: id int64, name bytes"; of many columns, the first ones and the total.
 std::string format_of(const ConvertedSource& source) {
   std::string text(to_string(source.format));
   for (std::size_t i = 0; i != std::min(source.columns.size(), kShown); ++i) {
@@ -48,7 +48,7 @@ std::string format_of(const ConvertedSource& source) {
   return text;
 }
 
-// Lines of one name, each once: a pattern may stand for thousands of sources that are alike.
+// Lines with the same name are shown once: a pattern may stand for thousands of similar sources.
 class DistinctLines {
  public:
   void add(std::string text) {
@@ -102,29 +102,29 @@ boost::json::object to_json(const ConvertedSource& source) {
   return json;
 }
 
-/// Folders are packed one after the other, so that a shard has records of few classes.
+/// Folders are packed in order, so that a shard has records of few classes.
 std::optional<std::string> class_order(const ConvertSummary& summary) {
   const std::vector<ConvertedSource>& sources = summary.report.sources;
   const bool several = std::any_of(sources.begin(), sources.end(),
                                    [](const ConvertedSource& source) { return source.classes.size() > 1; });
   if (summary.shuffled || !several) return std::nullopt;
-  return "the classes lie one after the other in the shards; --shuffle packs in random order, and "
+  return "the shards hold one class after the other; --shuffle packs in random order, and "
          "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
 }
 
-/// Runs are chosen by the first records, so later ones that are larger make them larger.
+/// The run length comes from the first records, so larger records later make larger runs.
 std::optional<std::string> large_runs(const ConvertSummary& summary) {
   const ConvertReport& report = summary.report;
   if (summary.run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
   const std::uint64_t records = report.datasets.front().shards.front().run_records;
   const std::uint64_t bytes = report.raw_bytes / report.records * records;
   if (records == 1 || bytes <= 2 * summary.run_bytes) return std::nullopt;
-  return "a run has " + format::count_of(records, "record") + ", on average " + human_bytes(bytes) +
-         ", because the first records are smaller than the others; give fewer --run-records, so that readers need "
+  return "a run has " + format::count_of(records, "record") + ": on average " + human_bytes(bytes) +
+         ", because the first records are smaller than the others; lower --run-records so that readers need "
          "less memory";
 }
 
-/// A pattern that matches nothing in any source was misspelt, or is not needed.
+/// A pattern that matches nothing in any source is misspelt or not needed.
 std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& sources) {
   if (sources.empty()) return std::nullopt;
   std::string text;
@@ -135,7 +135,7 @@ std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& 
     if (useless) text += (text.empty() ? "" : ", ") + pattern;
   }
   if (text.empty()) return std::nullopt;
-  return "of --include and --exclude nothing matches " + text;
+  return "no file matches these patterns of --include and --exclude: " + text;
 }
 
 std::vector<std::string> notes_of(const ConvertSummary& summary) {
@@ -198,7 +198,8 @@ boost::json::object to_json(const ConvertSummary& summary) {
 std::string to_text(const ConvertSummary& summary) {
   const ConvertReport& report = summary.report;
   Listing listing;
-  if (summary.part) listing.add("part", text_of(*summary.part) + "; `dovetail merge` makes the dataset of all parts");
+  if (summary.part)
+    listing.add("part", text_of(*summary.part) + "; run `dovetail merge` after all parts are converted");
   for (std::size_t i = 0; i != report.datasets.size(); ++i) {
     const DatasetInfo& dataset = report.datasets[i];
     const std::string of = summary.names.empty() ? "" : ", " + format::count_of(records_of(dataset), "record");

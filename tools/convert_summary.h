@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a conversion has made; text and JSON are views of it.
+// The result of a conversion; text and JSON are views of it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace dovetail::tools {
 
 struct ConvertSummary {
   ConvertReport report;
-  std::vector<std::string> names;   ///< Of the datasets of a split.
-  std::optional<ConvertPart> part;  ///< Where it is one.
-  bool shuffled = false;            ///< All records, while they were packed.
-  std::uint64_t run_bytes = 0;      ///< The target that the length of runs was chosen by; 0 where it was given.
+  std::vector<std::string> names;   ///< Names of the datasets of a split.
+  std::optional<ConvertPart> part;  ///< Set for a part.
+  bool shuffled = false;            ///< Whether all records were shuffled.
+  std::uint64_t run_bytes = 0;      ///< Target size of runs; 0 if the run length was given.
   double seconds = 0;
 };
 
@@ -29,7 +29,7 @@ std::string to_text(const ConvertSummary& summary);
 boost::json::object to_json(const TfrecordExportReport& report);
 std::string to_text(const TfrecordExportReport& report);
 
-/// Reads I/N, or `auto` for the rank and the world that the launcher gives.
+/// Parses I/N, or takes rank and world from the launcher for `auto`.
 Result<ConvertPart> parse_part(std::string_view text);
 
 }  // namespace dovetail::tools

@@ -148,7 +148,7 @@ class DatasetWriter::Impl {
   Result<void> end_shard() {
     if (ended_ == kMaxShards) {
       return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(options_.shard_bytes) +
-                                             ": makes more than " + std::to_string(kMaxShards) + " shards");
+                                             ": this makes more than " + std::to_string(kMaxShards) + " shards");
     }
     DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
     ++ended_;

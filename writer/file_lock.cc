@@ -32,14 +32,14 @@ Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& n
     struct stat there {};
     if (::fstat(descriptor, &mine) != 0 ||
         (::fstatat(folder.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)) {
-      return Error::from_errno(errno, "cannot look at the lock").in_file(folder.path_of(name));
+      return Error::from_errno(errno, "cannot examine the lock").in_file(folder.path_of(name));
     }
     if (mine.st_ino == there.st_ino) return lock;
     if (mine.st_nlink == 0 && !folder.is_in_place()) {
       return Error::from_errno(ENOENT, "another process has removed the folder").in_file(folder.path());
     }
   }
-  return Error(Errc::busy, "other processes create and remove the lock").in_file(folder.path_of(name));
+  return Error(Errc::busy, "other processes keep creating and removing the lock").in_file(folder.path_of(name));
 }
 
 FileLock::FileLock(FileLock&& other) noexcept

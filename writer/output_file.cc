@@ -174,7 +174,7 @@ Result<void> OutputFile::sync() {
   do {
     failed = ::fdatasync(descriptor_);
   } while (failed != 0 && errno == EINTR);
-  if (failed != 0) return fail(Error::from_errno(errno, "cannot make the bytes durable"));
+  if (failed != 0) return fail(Error::from_errno(errno, "cannot sync the file"));
   // A process that was forked meanwhile has the same lock, for as long as it lives.
   (void)::flock(descriptor_, LOCK_UN);
   // Network file systems report late write errors here. Linux has closed the descriptor even where it says EINTR.
@@ -195,7 +195,7 @@ Result<void> OutputFile::publish(bool overwrite) {
     reason = errno;
   }
   if (reason == EEXIST && !overwrite)
-    return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(path());
+    return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(path());
   if (reason != 0) return Error::from_errno(reason, "cannot give the file its name").in_file(path());
   state_ = State::published;
   return {};

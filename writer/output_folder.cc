@@ -47,7 +47,7 @@ Result<void> sync_folder(int descriptor, const char* path) {
     failed = ::fsync(descriptor);
   } while (failed != 0 && errno == EINTR);
   if (failed == 0 || errno == EINVAL || errno == ENOTSUP) return {};
-  return Error::from_errno(errno, "cannot make the folder durable").in_file(path);
+  return Error::from_errno(errno, "cannot sync the folder").in_file(path);
 }
 
 Result<void> sync_parent(const std::string& path) {
@@ -93,7 +93,7 @@ Result<void> make_folders(const std::string& path, MadeFolders& made) {
       const int reason = errno;
       struct stat status {};
       if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-        return Error::from_errno(reason, "cannot make the folder").in_file(part);
+        return Error::from_errno(reason, "cannot create the folder").in_file(part);
       }
     }
     if (end == std::string::npos) return {};
@@ -121,7 +121,7 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& pa
   if (!folder.empty()) {
     if (format::is_address(folder)) {
       return Error(Errc::invalid_option,
-                   "this is an address, and datasets are written to this machine: give a folder, and copy that")
+                   "this is a remote address, but datasets are written to local folders; give a folder, and copy that")
           .in_file(path);
     }
     DOVETAIL_TRY(make_folders(folder, folders));
@@ -145,7 +145,7 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::open_below(const std::string
 
 Result<std::shared_ptr<OutputFolder>> OutputFolder::create_below(const std::string& name) const {
   if (::mkdirat(descriptor_, name.c_str(), 0777) != 0 && errno != EEXIST) {
-    return Error::from_errno(errno, "cannot make the folder").in_file(path_of(name));
+    return Error::from_errno(errno, "cannot create the folder").in_file(path_of(name));
   }
   return open_below(name);
 }

@@ -23,8 +23,9 @@ namespace {
 Result<void> check_target(const std::string& path, bool overwrite) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return {};  // what keeps it from being seen will keep it from being made
-  if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "a shard is a file").in_file(path);
-  if (!overwrite) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(path);
+  if (S_ISDIR(status.st_mode))
+    return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(path);
+  if (!overwrite) return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(path);
   return {};
 }
 
@@ -119,7 +120,7 @@ Result<detail::ShardOutput> create_output(const std::string& path, WriterOptions
   DOVETAIL_TRY(detail::validate(options));
   const std::size_t slash = path.find_last_of('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (name.empty()) return Error(Errc::invalid_option, "path = \"" + path + "\": must name a file");
+  if (name.empty()) return Error(Errc::invalid_option, "path = \"" + path + "\": it must name a file");
   DOVETAIL_TRY(check_target(path, options.overwrite));
 
   DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(path.substr(0, slash == std::string::npos ? 0 : slash + 1)));

@@ -43,13 +43,12 @@ bool is_missing(const Error& error) {
 }
 
 Error not_ours(const std::string& path) {
-  return Error(Errc::already_exists, "not made by a writer of datasets, and in the way of one: move it elsewhere")
+  return Error(Errc::already_exists, "it was not made by a dataset writer and blocks one; move it elsewhere")
       .in_file(path);
 }
 
 Error not_published(int reason, const std::string& target) {
-  return Error::from_errno(reason, "the new dataset cannot take the place of this folder: move or remove it")
-      .in_file(target);
+  return Error::from_errno(reason, "the new dataset cannot replace this folder; move or remove it").in_file(target);
 }
 
 // Tells a folder from others in the same one, whatever its name is by then; empty where there is
@@ -127,7 +126,7 @@ Result<std::optional<Staging>> Staging::find_published(const std::string& target
   if (!has_lock && names.marks.empty()) return std::nullopt;
   DOVETAIL_ASSIGN(const bool whole, is_whole(**folder, names));
   if (!whole) {
-    return Error(Errc::already_exists, "an unfinished dataset has the name of the target: rename it to " +
+    return Error(Errc::already_exists, "an unfinished dataset has the name of the target; rename it to " +
                                            staging_path(name_in_parent(target)) + " to continue it")
         .in_file(target);
   }
@@ -240,7 +239,7 @@ Result<Staging> Staging::begin(const std::string& target, const Overwrite& overw
     }
     DOVETAIL_ASSIGN(const auto names, dataset_names(*staging.folder_));
     if (!names.marks.empty()) {
-      return Error(Errc::already_exists, "a conversion is unfinished here: finish it, or remove the folder")
+      return Error(Errc::already_exists, "a conversion is unfinished here; finish it, or remove the folder")
           .in_file(staging.folder_->path());
     }
     DOVETAIL_TRY(staging.clear());
@@ -266,7 +265,7 @@ Result<void> Staging::restore_replaced() const {
   if (aside != replaced) return {};
   const int parent = parent_->descriptor();
   if (::renameat(parent, replaced_path(name).c_str(), parent, name.c_str()) == 0 || errno == ENOENT) return {};
-  return Error::from_errno(errno, "cannot put the dataset back that is to be replaced").in_file(target_);
+  return Error::from_errno(errno, "cannot restore the dataset that was being replaced").in_file(target_);
 }
 
 std::string Staging::lock_path() const {
@@ -292,7 +291,7 @@ Result<void> Staging::rename_to_target(bool replaces) {
   if (::fstat(folder_->descriptor(), &ours) != 0 ||
       ::fstatat(parent, staged.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_dev != there.st_dev ||
       ours.st_ino != there.st_ino) {
-    return Error(Errc::file_changed, "somebody has moved the folder in which the dataset was written")
+    return Error(Errc::file_changed, "the folder was moved while the dataset was written in it")
         .in_file(folder_->path());
   }
   DOVETAIL_TRY(note_replaced(replaces));

@@ -28,11 +28,10 @@ bool is_dataset_file(const std::string& name) {
 }
 
 Error subfolder_wanted(const std::string& target, const std::string& why) {
-  return Error(Errc::invalid_option,
-               why +
-                   ": a finished dataset takes the place of its folder in one step, so name a subfolder, "
-                   "such as " +
-                   (target.ends_with('/') ? target : target + '/') + "data")
+  return Error(Errc::invalid_option, why +
+                                         "; a finished dataset replaces its folder in one step, so name a subfolder, "
+                                         "such as " +
+                                         (target.ends_with('/') ? target : target + '/') + "data")
       .in_file(target);
 }
 
@@ -74,14 +73,14 @@ bool can_write(const std::string& folder) noexcept {
 
 Result<void> check_renamable(const std::string& target, bool exists) {
   const int reason = can_write(parent_of(target)) || errno == ENOENT ? 0 : errno;
-  if (!exists && reason != 0) return Error::from_errno(reason, "cannot make the folder").in_file(target);
+  if (!exists && reason != 0) return Error::from_errno(reason, "cannot create the folder").in_file(target);
   if (!exists) return {};
   if (is_mount_point(target)) return subfolder_wanted(target, "this is a mount point");
   if (is_working_directory(target)) return subfolder_wanted(target, "this is the working directory");
-  if (reason != 0) return subfolder_wanted(target, "the folder above cannot be written");
+  if (reason != 0) return subfolder_wanted(target, "the parent folder is not writable");
   if (is_of_another_user(target) && !may_rename_all(target))
-    return subfolder_wanted(target, "only its owner may replace this");
-  if (!can_write(target)) return Error::from_errno(errno, "cannot remove what is in the folder").in_file(target);
+    return subfolder_wanted(target, "only its owner may replace this folder");
+  if (!can_write(target)) return Error::from_errno(errno, "cannot remove the content of the folder").in_file(target);
   return {};
 }
 
@@ -92,13 +91,13 @@ Result<void> check_datasets_of_split(const OutputFolder& folder, const DatasetNa
     const std::string path = folder.path_of(name);
     const auto& replaced = overwrite.datasets;
     if (std::find(replaced.begin(), replaced.end(), name) == replaced.end()) {
-      return Error(
-                 Errc::already_exists,
-                 "no part of what is written here, so it is not replaced: name another folder, or move this elsewhere")
+      return Error(Errc::already_exists,
+                   "it does not belong to what is written here, so it is not replaced; name another folder, or move it "
+                   "elsewhere")
           .in_file(path);
     }
     if (is_mount_point(path)) return subfolder_wanted(path, "this is a mount point");
-    if (!can_write(path)) return Error::from_errno(errno, "cannot remove what is in the folder").in_file(path);
+    if (!can_write(path)) return Error::from_errno(errno, "cannot remove the content of the folder").in_file(path);
   }
   return {};
 }
@@ -148,10 +147,10 @@ Result<DatasetNames> dataset_names(const OutputFolder& folder) {
 namespace {
 
 Result<std::string> without_links(const std::string& path) {
-  if (path.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
+  if (path.empty()) return Error(Errc::invalid_option, "folder = \"\": it must name a folder");
   if (format::is_address(path)) {
     return Error(Errc::invalid_option,
-                 "this is an address, and datasets are written to this machine: give a folder, and copy that")
+                 "this is a remote address, but datasets are written to local folders; give a folder, and copy that")
         .in_file(path);
   }
   std::string target = path;
@@ -173,13 +172,13 @@ Result<std::string> resolve_target(const std::string& path) {
   const std::string name = name_in_parent(target);
   if (name.ends_with(format::kStagingSuffix)) {
     return Error(Errc::invalid_option,
-                 "the folder of a dataset that is being written: give the name that it will have, " +
+                 "this is the folder of an unfinished dataset; give the name that it will have, " +
                      std::string(format::target_of_staging(target)))
         .in_file(path);
   }
   if (name.size() > kMostBytes) {
     return Error(Errc::invalid_option,
-                 "a dataset is written in a folder of a longer name, and this one has more than " +
+                 "a dataset is written in a folder with a longer name, and this name has more than " +
                      std::to_string(kMostBytes) + " bytes")
         .in_file(path);
   }
@@ -189,7 +188,7 @@ Result<std::string> resolve_target(const std::string& path) {
 Result<void> check_staging_folder(const OutputFolder& folder) {
   if (!is_mount_point(folder.path()) && !is_of_another_user(folder.path())) return {};
   return Error(Errc::already_exists,
-               "a mount point or another user's, and in the way of a dataset that is to be written here: move it "
+               "it is a mount point or belongs to another user, and a dataset must be written here; move it "
                "elsewhere")
       .in_file(folder.path());
 }
@@ -197,9 +196,9 @@ Result<void> check_staging_folder(const OutputFolder& folder) {
 Result<bool> check_target(const std::string& target, const Overwrite& overwrite) {
   struct stat status {};
   const bool exists = ::fstatat(AT_FDCWD, target.c_str(), &status, 0) == 0;
-  if (!exists && errno != ENOENT) return Error::from_errno(errno, "cannot make the folder").in_file(target);
+  if (!exists && errno != ENOENT) return Error::from_errno(errno, "cannot create the folder").in_file(target);
   if (exists && !S_ISDIR(status.st_mode)) {
-    return Error(Errc::invalid_option, "this is a file, and a dataset is a folder: give another path").in_file(target);
+    return Error(Errc::invalid_option, "this is a file, but a dataset is a folder; give another path").in_file(target);
   }
   DOVETAIL_TRY(check_renamable(target, exists));
   if (!exists) return false;
@@ -212,7 +211,7 @@ Result<bool> check_target(const std::string& target, const Overwrite& overwrite)
   const bool holds_dataset = !names.files.empty() || !names.folders.empty();
   if (!names.foreign.empty()) {
     return Error(Errc::already_exists,
-                 "not of the dataset, and a dataset has its folder for itself: name a subfolder, "
+                 "it does not belong to the dataset, which needs a folder of its own; name a subfolder, "
                  "such as " +
                      folder->path_of("data") + ", or move this elsewhere")
         .in_file(names.foreign);
@@ -222,7 +221,8 @@ Result<bool> check_target(const std::string& target, const Overwrite& overwrite)
     DOVETAIL_TRY(check_datasets_of_split(*folder, names, overwrite));
     return true;
   }
-  return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it").in_file(target);
+  return Error(Errc::already_exists, "the folder holds a dataset; use overwrite (--overwrite) to replace it")
+      .in_file(target);
 }
 
 }  // namespace dovetail::detail

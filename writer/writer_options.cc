@@ -14,7 +14,7 @@ constexpr std::uint32_t kMaxCodecLevel = 19;
 
 Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
   if (value >= least && value <= most) return {};
-  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
+  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": it must be " +
                                          std::to_string(least) + " to " + std::to_string(most));
 }
 
@@ -23,8 +23,8 @@ Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t le
 Result<void> validate(const WriterOptions& options) {
   using namespace format;
   if (options.codec > Codec::zstd) {
-    return Error(Errc::invalid_option,
-                 "codec = " + std::to_string(static_cast<unsigned>(options.codec)) + ": must be none, snappy or zstd");
+    return Error(Errc::invalid_option, "codec = " + std::to_string(static_cast<unsigned>(options.codec)) +
+                                           ": it must be none, snappy or zstd");
   }
   DOVETAIL_TRY(check_range("codec_level", options.codec_level, 1, kMaxCodecLevel));
   DOVETAIL_TRY(check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
@@ -43,16 +43,16 @@ Result<void> validate(const DatasetWriterOptions& options) {
   DOVETAIL_TRY(validate(options.shard));
   DOVETAIL_TRY(check_range("shards", options.shards, 0, kMaxShards));
   if (options.shards != 0 && options.expected_records == 0) {
-    return Error(Errc::invalid_option,
-                 "expected_records = 0: must be given with shards = " + std::to_string(options.shards));
+    return Error(Errc::invalid_option, "expected_records = 0: give it with shards = " + std::to_string(options.shards));
   }
   return check_range("encode_threads", options.encode_threads, 0, kMaxEncodeThreads);
 }
 
 Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes) {
   if (bytes <= options.max_record_bytes) return {};
-  return Error(Errc::record_too_large, "record " + std::to_string(record) + " has " + std::to_string(bytes) +
-                                           " bytes; max_record_bytes = " + std::to_string(options.max_record_bytes));
+  return Error(Errc::record_too_large,
+               "record " + std::to_string(record) + " has " + std::to_string(bytes) +
+                   " bytes; the limit is max_record_bytes = " + std::to_string(options.max_record_bytes));
 }
 
 format::Metadata make_metadata(const WriterOptions& options) {

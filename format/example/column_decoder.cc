@@ -296,8 +296,8 @@ Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
     const std::string_view kind = readable(as_chars(record));
     if (kind.empty()) return Error(parsed.error().code(), in_row + parsed.error().detail());
     const std::string mend = kind == kJson ? ": convert it with --records example, or use a map" : "";
-    return Error(Errc::invalid_option, in_row + "the record is " + std::string(kind) +
-                                           ", no tf.train.Example, which columns are made of" + mend);
+    return Error(Errc::invalid_option,
+                 in_row + "the record is " + std::string(kind) + ", but columns need a tf.train.Example" + mend);
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column) {
     const FeatureView* const feature = features_.find(schema_.columns[column].name);
@@ -328,7 +328,7 @@ ColumnDecoder::~ColumnDecoder() = default;
 Result<ColumnDecoder> ColumnDecoder::make(Schema schema) {
   DOVETAIL_TRY(validate(schema));
   if constexpr (std::endian::native != std::endian::little) {
-    return Error(Errc::unsupported_version, "columns need a machine with the lowest byte first");
+    return Error(Errc::unsupported_version, "columns need a little-endian machine");
   }
   return ColumnDecoder(std::make_unique<Impl>(std::move(schema)));
 }
@@ -366,7 +366,7 @@ namespace {
 Result<void> check_room(std::uint64_t needed, std::size_t there, std::uint32_t rows) {
   if (needed <= there) return {};
   return Error(Errc::batch_too_large, "the columns of " + std::to_string(rows) + " rows need " +
-                                          std::to_string(needed) + " bytes, the slab has " + std::to_string(there));
+                                          std::to_string(needed) + " bytes, but the slab has " + std::to_string(there));
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ bool ColumnRows::put(std::size_t column, std::uint32_t row, const FeatureView& f
   std::byte* const to = target.variable ? bytes_.add(bytes) : row_of(target, row);
   if (!write_values(schema_.columns[column], feature, to)) {
     bytes_.shrink(at);
-    return wrong("a number that is no " + std::string(to_text(target.dtype)));
+    return wrong("a number that does not fit " + std::string(to_text(target.dtype)));
   }
   if (target.variable) place_of(target, row) = {.at = at, .bytes = bytes};
   return true;

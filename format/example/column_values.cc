@@ -79,7 +79,7 @@ bool count_values(const Column& column, const FeatureView& feature, std::uint64_
     return false;
   }
   if (feature.count > 1) {
-    if (why != nullptr) *why = "a bytes_list of " + std::to_string(feature.count) + " values, where 1 is its bytes";
+    if (why != nullptr) *why = "a bytes_list of " + std::to_string(feature.count) + " values, expected 1";
     return false;
   }
   FeatureValues values(feature);
@@ -87,7 +87,7 @@ bool count_values(const Column& column, const FeatureView& feature, std::uint64_
   if (!values.next(bytes)) return true;  // an empty list
   count = bytes.size() / dtype_bytes(column.dtype);
   if (bytes.size() % dtype_bytes(column.dtype) == 0) return true;
-  if (why != nullptr) *why = std::to_string(bytes.size()) + " bytes, no multiple of its dtype";
+  if (why != nullptr) *why = std::to_string(bytes.size()) + " bytes, not a multiple of its dtype";
   return false;
 }
 

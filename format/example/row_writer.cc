@@ -12,7 +12,7 @@ namespace {
 
 Error refused(const Schema& schema, std::size_t column, const std::string& why) {
   if (column >= schema.columns.size()) {
-    return Error(Errc::invalid_option, "column " + std::to_string(column) + " is set, the schema has " +
+    return Error(Errc::invalid_option, "column " + std::to_string(column) + " is set, but the schema has " +
                                            std::to_string(schema.columns.size()));
   }
   return Error(Errc::invalid_option, "column \"" + schema.columns[column].name + "\": " + why);
@@ -34,7 +34,7 @@ std::span<std::byte> RowWriter::bytes(std::size_t column) noexcept {
 Result<void> RowWriter::set(std::size_t column, ByteView row) {
   const Column* const given = column < schema_.columns.size() ? &schema_.columns[column] : nullptr;
   if (given == nullptr || (given->ragged && format::is_text(*given))) {
-    return refused(schema_, column, "it has several texts a row; use set_texts");
+    return refused(schema_, column, "it has several texts per row; use set_texts");
   }
   if (!rows_.put_copy(column, row_, row)) {
     return refused(schema_, column,
@@ -48,7 +48,7 @@ Result<void> RowWriter::set(std::size_t column, ByteView row) {
 Result<void> RowWriter::set_texts(std::size_t column, std::span<const std::string_view> texts) {
   const Column* const given = column < schema_.columns.size() ? &schema_.columns[column] : nullptr;
   if (given == nullptr || !given->ragged || !format::is_text(*given)) {
-    return refused(schema_, column, "it has no list of texts a row, as bytes[*] has");
+    return refused(schema_, column, "it does not have a list of texts per row; only bytes[*] does");
   }
   rows_.put_copies(column, row_, texts);
   is_set_[column] = true;

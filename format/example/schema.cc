@@ -26,14 +26,14 @@ Result<void> validate(const Column& column) {
     return bad_column(column.name, "more than " + std::to_string(kMaxColumnDimensions) + " dimensions");
   }
   if (column.dtype == Dtype::bytes && !column.shape.empty()) {
-    return bad_column(column.name, "bytes are one text a row, or [*] for several");
+    return bad_column(column.name, "bytes must be one text per row, or bytes[*] for several");
   }
   std::uint64_t bytes = dtype_bytes(column.dtype);
   for (const std::uint32_t size : column.shape) {
     if (size == 0) return bad_column(column.name, "a dimension of 0");
     bytes *= size;  // both factors are below 2^32
     if (bytes > kMaxColumnRowBytes) {
-      return bad_column(column.name, "more than " + std::to_string(kMaxColumnRowBytes) + " bytes a row");
+      return bad_column(column.name, "more than " + std::to_string(kMaxColumnRowBytes) + " bytes per row");
     }
   }
   if (!column.fallback) return {};
@@ -67,7 +67,7 @@ Result<void> validate(const Schema& schema) {
   std::set<std::string_view> names;
   for (const Column& column : schema.columns) {
     DOVETAIL_TRY(validate(column));
-    if (!names.insert(column.name).second) return bad_column(column.name, "is there twice");
+    if (!names.insert(column.name).second) return bad_column(column.name, "occurs twice");
   }
   return {};
 }

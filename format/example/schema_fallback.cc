@@ -71,7 +71,7 @@ Result<std::string> normal_fallback(const Column& column, std::string_view text)
                          (to_half(*number<float>(text)) & 0x7FFF) == 0x7C00;
   if (normal && !too_large) return *normal;
   return Error(Errc::invalid_option,
-               "the fallback \"" + std::string(text) + "\" is no " + std::string(to_text(column.dtype)));
+               "the fallback \"" + std::string(text) + "\" is not a valid " + std::string(to_text(column.dtype)));
 }
 
 std::array<std::byte, 8> fallback_value(const Column& column) {

@@ -83,7 +83,7 @@ class SchemaText {
     if (take('"')) return read_quoted();
     const std::string_view name = take_all_of(kPlain);
     if (name.empty())
-      return wrong("the name of a column, in quotes where it has other signs than letters, digits and _./-");
+      return wrong("the name of a column, in quotes if it has characters other than letters, digits and _./-");
     return std::string(name);
   }
 

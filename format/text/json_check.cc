@@ -63,7 +63,7 @@ std::optional<JsonFault> check_json(std::string_view text) {
   std::size_t used = parser.write_some(false, text.data(), text.size(), failed);
   if (failed) return JsonFault{used, is_utf8(text) ? failed.message() : "not UTF-8"};
   while (used < text.size() && is_blank(text[used])) ++used;
-  if (used < text.size()) return JsonFault{used, "something follows the value"};
+  if (used < text.size()) return JsonFault{used, "there is text after the value"};
   return std::nullopt;
 }
 

@@ -45,7 +45,7 @@ Result<BlockRecords> decode_tfrecord_block(const IndexEntry& entry, ByteView sto
   const std::uint32_t record_bytes = entry.raw_bytes / entry.records;
   std::uint32_t ends = 0;
   for (std::uint32_t record = 0; record < entry.records; ++record) {
-    if (stored.size() < kTfrecordFrameBytes) return not_as_indexed(record, "lies behind the block's end");
+    if (stored.size() < kTfrecordFrameBytes) return not_as_indexed(record, "begins beyond the block's end");
     const std::optional<std::uint64_t> length = decode_tfrecord_header(stored.first<kTfrecordHeaderBytes>());
     if (!length) return bad_length_crc(record);
     if (*length > stored.size() - kTfrecordFrameBytes) return not_as_indexed(record, "reaches past the block's end");
@@ -61,7 +61,7 @@ Result<BlockRecords> decode_tfrecord_block(const IndexEntry& entry, ByteView sto
     if (!table.empty())
       store_le(table.data() + std::size_t{record} * kTableEntryBytes, ends += static_cast<std::uint32_t>(*length));
   }
-  if (!stored.empty()) return not_as_indexed(entry.records, "is one that the index does not know");
+  if (!stored.empty()) return not_as_indexed(entry.records, "is not in the index");
   if (footers.value() != entry.payload_crc) {
     return Error(Errc::index_mismatch,
                  "the records are good, but not those that were indexed; run `dovetail index --overwrite` on the file");

@@ -46,7 +46,7 @@ Result<void> TfrecordIndexReader::add(ByteView record) {
 
 Result<void> TfrecordIndexReader::add_block(const TfrecordBlock& block) {
   const std::size_t number = blocks_.size();
-  if (number == info_.blocks) return mismatch(number, "there are more than were counted");
+  if (number == info_.blocks) return mismatch(number, "there are more blocks than counted");
   const std::uint64_t frames = std::uint64_t{block.records} * kTfrecordFrameBytes;
   if (block.records == 0 || block.records > info_.max_block_records || block.stored_bytes < frames ||
       block.stored_bytes > info_.max_block_stored || block.stored_bytes - frames > info_.max_block_raw) {

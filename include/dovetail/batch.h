@@ -116,7 +116,7 @@ class DOVETAIL_EXPORT Batch {
   /// all copies. If several streams copy from a batch, release it in one that waits for the others.
   /// The stream belongs to the device that is current on this thread. Null is its default stream;
   /// it is refused if the slots are registered for another device.
-  /// Errors: `device_failed`, `stream_captured`, `invalid_option`. The batch is then as before and
+  /// Errors: `device_failed`, `stream_captured`, `invalid_option`. The batch is then unchanged and
   ///         still held: wait for the copies before it is destroyed.
   Result<void> release(DeviceStream stream);
 

@@ -80,7 +80,7 @@ DOVETAIL_EXPORT ColumnView view_column(const Schema& schema, const ColumnLayout&
 /// Ownership: the caller owns the slab. Records must stay valid until `finish` or `keep`.
 /// Threads:   one thread at a time; copies of a decoder are independent.
 /// Errors:    `invalid_option` for a record that does not fit, naming row, column and byte, or the
-///            features that it has; `bad_message` for a record that is no Example;
+///            features that it has; `bad_message` for a record that is not an Example;
 ///            `batch_too_large` for a slab that is too small, naming the size needed.
 /// Cost:      no allocation per record, once its memory has grown to the largest batch. Beside the
 ///            slab, it takes up to the size of a batch's ragged integers. Fastest if the features

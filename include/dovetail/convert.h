@@ -71,10 +71,10 @@ struct DOVETAIL_EXPORT ConvertOptions {
   /// written, from the size of the input and the first records. `encode_threads`, `shards` and
   /// `expected_records` do not apply to conversions.
   DatasetWriterOptions writer = {};
-  /// Gives the dataset the columns of the features that its records have, as `FeaturesReport` says.
-  /// Reads all sources once more, by one thread, in each part too. `convert` then fails with
-  /// `invalid_option` where a record is no Example, or a feature changes its kind. JSON lines with
-  /// `RecordForm::example` are read so in any case. Needs: no `writer.shard.schema`.
+  /// Derives the columns of the dataset from the features of its records, as `FeaturesReport`
+  /// describes. Each part reads all sources once more, with one thread. `convert` fails with
+  /// `invalid_option` if a record is not an Example or a feature changes its kind. JSON lines with
+  /// `RecordForm::example` are always read so. Needs: no `writer.shard.schema`.
   bool infer_schema = false;
   /// Number of shards, up to `kMaxShards`; 0 (default) follows from `writer.shard_bytes`. Shards
   /// have about equal shares of the input: record r goes to shard b * shards / t, where b of all t

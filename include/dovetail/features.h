@@ -35,14 +35,14 @@ DOVETAIL_EXPORT std::string_view to_text(ValueKind kind) noexcept;
 
 /// How often a value occurs.
 struct TopValue {
-  /// A number in decimal, a float with the shortest digits that give it again; of `bytes` the
-  /// bytes, which need not be UTF-8.
+  /// A number in decimal; a float with the shortest digits that give it back. For `bytes`, the
+  /// bytes themselves, which need not be UTF-8.
   std::string value;
   std::uint64_t count = 0;
 };
 
-/// How values are spread: bars of equal width over [from, to]. Of whole numbers `to` is one past
-/// the largest, rounded to double: above 2^53 it may be equal to the largest.
+/// Histogram: bars of equal width over [from, to]. For whole numbers `to` is one past the largest,
+/// rounded to double: above 2^53 it may be equal to the largest.
 struct Histogram {
   double from = 0;
   double to = 0;
@@ -71,12 +71,12 @@ struct DOVETAIL_EXPORT FeatureStats {
   /// Whether all lists that have values have the same number of them.
   bool fixed() const noexcept { return least_values == most_values; }
 
-  // Of `bytes` the lengths in bytes, of others the numbers themselves. Floats that are not finite
-  // are only counted, and so are numbers of JSON beyond the range of a float.
+  // For `bytes`, the lengths in bytes; for other kinds, the numbers themselves. Floats that are not
+  // finite, and JSON numbers beyond the range of a float, are only counted.
   double least = 0;
   double mean = 0;  ///< From an exact sum; only the floats of one list are added in double.
   double most = 0;
-  std::int64_t least_int = 0;  ///< Exactly; of `ints` and `bytes`.
+  std::int64_t least_int = 0;  ///< Exact; for `ints` and `bytes`.
   std::int64_t most_int = 0;
   std::uint64_t nans = 0;
   std::uint64_t infinities = 0;
@@ -85,7 +85,7 @@ struct DOVETAIL_EXPORT FeatureStats {
   std::uint64_t distinct = 0;
   /// Relative standard error of `distinct`; 0 if it is exact.
   double distinct_error = 0;
-  /// Up to 10 of the values that occur more than once, the most frequent first; of `bytes` only
+  /// Up to 10 of the values that occur more than once, the most frequent first; for `bytes`, only
   /// those of up to 48 bytes. Empty if no value is known to be frequent.
   std::vector<TopValue> top;
   /// Whether these counts are estimates, from a sample of the lists; they are exact where
@@ -95,60 +95,61 @@ struct DOVETAIL_EXPORT FeatureStats {
   Histogram histogram;
 };
 
-/// A report has at most so many names.
+/// Most names in a report.
 inline constexpr std::size_t kMaxReportedFeatures = 10'000;
 
-/// What features the records of a dataset have.
+/// The features of the records of a dataset.
 struct FeaturesReport {
   std::uint64_t records = 0;   ///< Records that were read.
   std::uint64_t examples = 0;  ///< Of these, tf.train.Examples with a feature.
-  /// Records that are JSON objects instead, also those without members. Members are features, and
-  /// `outer.inner` is a member of a member. Whole numbers of int64, true and false are ints, other
-  /// numbers floats with the precision of a double, strings bytes, also in lists. Other lists are
-  /// bytes: their text. null and [] are missing.
+  /// Other records that are JSON objects, including empty ones. Members are features; `outer.inner`
+  /// is a member of a member. Whole numbers of int64, true and false are ints. Other numbers are
+  /// floats, with the precision of a double. Strings are bytes. Lists of one of these have its
+  /// kind; other lists are bytes: their text. null and [] count as missing.
   std::uint64_t json_objects = 0;
-  /// Why the first of the other records is no Example, naming its id.
+  /// Why the first record that is neither is not an Example; names its id.
   std::optional<Error> first_other;
 
-  std::uint64_t damaged_blocks = 0;  ///< Left out, and shards that cannot be opened for damage.
-  std::uint64_t lost_records = 0;    ///< In these.
+  std::uint64_t damaged_blocks = 0;  ///< Skipped, and shards too damaged to open.
+  std::uint64_t lost_records = 0;    ///< Records in these.
   std::optional<Error> first_damage;
 
-  /// By name and kind, in bytewise order: the first 10,000 names of up to 1 KiB, and fewer where
-  /// long ones do not fit the memory.
+  /// By name and kind, in bytewise order: the first 10,000 names of up to 1 KiB. Fewer if long
+  /// names do not fit into the memory.
   std::vector<FeatureStats> features;
   /// Number of further names: an estimate with a standard error of 0.8 %.
   std::uint64_t names_left_out = 0;
 
-  /// Columns for `ReaderOptions::columns` and `--columns`. They read every record that was read
-  /// here, and so the dataset only without `max_records`, damage and other records.
+  /// Columns for `ReaderOptions::columns` and `--columns`. They fit every record that was read
+  /// here. They fit the whole dataset only without `max_records`, damage and other records.
   ///
-  /// - Integers are i64, floats f32. Where lists differ in length, and for several texts, a column
-  ///   is ragged.
+  /// - Integers are i64, floats f32. If lists differ in length, and for several texts, a column is
+  ///   ragged.
   /// - Integers in some records and floats in others are f32, or f64 if an integer is beyond 2^24.
-  /// - Where a record lacks the feature, or has an empty list, there is a fallback: nan, "" or [];
-  ///   for integers -1, or 0 if some are negative.
-  /// - There are none if records are JSON objects, which readers make no columns of.
+  /// - If a record lacks the feature, or has an empty list, there is a fallback: nan, "" or []; for
+  ///   integers -1, or 0 if some are negative.
+  /// - There are none if records are JSON objects, because readers cannot decode those into
+  ///   columns.
   Schema schema;
-  /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema. So
-  /// are integers and floats with a number beyond 2^53, or with lists that differ in length.
+  /// Names without a column: of mixed kinds, without values, or beyond the limits of a schema. Also
+  /// integers and floats with a number beyond 2^53, or with lists that differ in length.
   std::vector<std::string> without_column;
 };
 
-/// What a `FeatureCollector` takes by default.
+/// Default memory of a `FeatureCollector`.
 inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 
 /// Collects statistics of features, record by record.
 ///
-/// The report depends on records, ids and memory only. The order of the records makes no
-/// difference, nor how they were shared out among collectors that were merged. Only where names are
-/// left out may estimates differ.
+/// The report depends only on records, ids and memory. The order of the records, and how they are
+/// divided among merged collectors, changes at most estimates when names are left out.
 ///
 /// - Distinct values are counted exactly up to 512 of a feature. Above that the count is an
 ///   estimate by HyperLogLog with 2^14 registers: standard error 0.8 % (Flajolet et al. 2007, with
 ///   the estimator of Ertl 2017, arXiv:1702.01284).
-/// - Top values and histogram are exact where the distinct count is. Otherwise they come from a
-///   sample of lists, chosen by a hash of the record's id: up to 512 values, up to 32 numbers or 8
+/// - Top values and histogram are exact if the distinct count is. Otherwise they come from a sample
+///   of lists, chosen by a hash of the record's id: up to 512 values, up to 32 numbers or 8 texts
+///   of one list.
 ///   texts of one list.
 /// - If memory runs short, these limits are halved for all features, as often as needed: registers,
 ///   exact values, and sample. 24 MiB hold 250 features of texts, or 700 of numbers, without that.
@@ -185,21 +186,21 @@ struct FeatureOptions {
   /// Threads, up to 8; 0 (default) uses all cores. With thousands of features only one collects at
   /// a time, and the others read for it.
   unsigned threads = 0;
-  /// 0 (default) reads all records. Otherwise reads blocks at equal distances that have about so
-  /// many records in total.
+  /// 0 (default) reads all records. Otherwise reads blocks at equal distances with about this many
+  /// records in total.
   std::uint64_t max_records = 0;
-  /// Called before each MiB or so is read, and before each block that is larger, by one thread at a
-  /// time; returning true cancels. What it throws ends the pass and is thrown by it.
+  /// Called before each MiB or so is read, and before each larger block, by one thread at a time;
+  /// returning true cancels. An exception ends the pass and propagates to the caller.
   std::function<bool()> cancelled = {};
-  /// Called as `cancelled` is, with the records and bytes of records read so far.
+  /// Called like `cancelled`, with the records and bytes of records read so far.
   std::function<void(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
 
 /// Reads a dataset once and describes the features of its records. The number of threads changes
-/// nothing in the report, except estimates where names are left out.
+/// nothing in the report, except estimates when names are left out.
 ///
-/// Damaged blocks are left out and counted; nothing else is checked of a shard. With `max_records`
-/// only shards that have one of the blocks are opened.
+/// Damaged blocks are left out and counted; nothing else of a shard is checked. With `max_records`,
+/// only shards that hold one of the blocks are opened.
 ///
 /// Errors: those of opening shards, except for damage; the system's; `operation_canceled`.
 /// Cost:   a pass over all blocks. Takes 32 MiB for statistics, and for each thread the largest

@@ -101,8 +101,8 @@ struct DOVETAIL_EXPORT ReaderOptions {
   unsigned io_threads = 0;
   /// A read or an opening of a shard that takes longer is late; default 30 s, 0 never checks.
   /// `wait` logs it, again after twice as long, and so on. `fail` abandons it; this takes 24 MiB of
-  /// the budget and one more copy of what has to wait for storage. docs/reliability.md says how
-  /// many may hang.
+  /// the budget and one more copy of what has to wait for storage. docs/reliability.md has the
+  /// limit.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and fill slots. 0 (default) uses the cores of the node divided by
   /// its readers.

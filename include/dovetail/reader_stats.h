@@ -131,9 +131,9 @@ struct DOVETAIL_EXPORT ReaderStats {
   double trainer_idle() const noexcept;
   /// Returns one JSON object with the names above.
   std::string to_json() const;
-  /// Returns what is worth a graph as metrics in the Prometheus text format 0.0.4, for a scrape or
-  /// the textfile collector: `dovetail_reader_*`, times in seconds. `to_json` also has lists, notes,
-  /// peaks and details. Each sample has `labels`, such as the rank.
+  /// Returns the stats that suit graphs, as metrics in the Prometheus text format 0.0.4, for a
+  /// scrape or the textfile collector: `dovetail_reader_*`, times in seconds. `to_json` also has
+  /// lists, notes, peaks and details. Each sample has `labels`, such as the rank.
   /// Errors: `invalid_option` for the name of a label.
   Result<std::string> to_prometheus(const std::map<std::string, std::string>& labels = {}) const;
 };

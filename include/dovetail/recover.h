@@ -93,12 +93,12 @@ struct DOVETAIL_EXPORT RecoverReport {
 /// - A record may hold a whole block with the file id of the shard. If the block around it is
 ///   damaged, it counts as a block of the shard.
 ///
-/// A shard that is missing, unreadable or no shard only counts as lost. If nothing is found in any
+/// A shard that is missing, unreadable or not a shard counts as lost. If nothing is found in any
 /// shard, the first of their errors is returned. After an error nothing is left of the output.
 ///
 /// Errors: `not_dovetail` if nothing of a shard is found, or `foreign_file` if the file has no name
 ///         of a shard either; `unsupported_version`; `file_changed` if a file gets shorter
-///         meanwhile; `unknown_format` for the index of a TFRecord, and for what is no file;
+///         meanwhile; `unknown_format` for the index of a TFRecord, and for anything but a file;
 ///         `empty_input` for a folder without shards; `unfinished` for what a writer is still
 ///         writing; `outside_dataset`; `already_exists`; `invalid_option` if `target` or
 ///         `TARGET.partial` is the source or contains a file of it, also through links, and for

@@ -53,7 +53,7 @@ struct DOVETAIL_EXPORT TfrecordIndexReport {
 /// is there and valid.
 ///
 /// Errors: `tfrecord_checksum`; `truncated`; `record_too_large` (4 GiB less the frame);
-///         `unknown_format` for a folder, a compressed file, or one that is no TFRecord;
+///         `unknown_format` for a folder, a compressed file, or one that is not a TFRecord;
 ///         `index_mismatch` if a DALI index disagrees, with its line; `invalid_option`;
 ///         `boost::system::errc::operation_canceled`; the system's.
 /// Cost:   one pass over the file; memory for one record and 12 bytes per block.

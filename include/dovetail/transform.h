@@ -86,14 +86,14 @@ struct DOVETAIL_EXPORT Transform {
 
   /// Writes the row of record `i` of a batch.
   using FillRow = std::function<Result<void>(std::size_t i, RowWriter&)>;
-  /// For work on all records of a batch in one call. Gets them in the order of their rows, without
-  /// damaged ones and without rows that no record is planned for; never none. What it returns is
-  /// called once for each of them, in this order and on the same thread, up to one that ends the
-  /// reader; then it is destroyed.
+  /// For work on all records of a batch in one call. Gets at least one record, in the order of the
+  /// rows, without damaged records and rows that have no planned record. The function that it
+  /// returns is called once for each of them, in this order and on the same thread, unless one ends
+  /// the reader. Then it is destroyed.
   ///
-  /// Errors: those of this function reject all these records, those of a `FillRow` its record.
+  /// Errors: an error of this function rejects all these records; one of a `FillRow` its record.
   /// Cost:   one indirect call per batch, and one per record. Records that wait for others of their
-  ///         batch may be copied: up to a batch for each of the calls above, beside `memory_bytes`.
+  ///         batch may be copied, beside `memory_bytes`: up to a batch for each call that runs.
   std::function<Result<FillRow>(std::span<const TransformInput>)> fill_batch;
 
   explicit operator bool() const noexcept { return fill != nullptr || fill_batch != nullptr; }

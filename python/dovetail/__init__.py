@@ -10,7 +10,7 @@
     for batch in reader:                              # one epoch
         batch.values, batch.offsets, batch.ids        # NumPy arrays: views of the batch
 
-Names that begin with an underscore are no part of the API.
+Names that begin with an underscore are not part of the API.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ for _class, _name, _method in ((Batch, "_repr_html_", _show.batch_html), (Batch,
                                (Dataset, "to_pandas", _show.dataset_frame)):
     setattr(_class, _name, _method)
 
-# Threads of readers end before the interpreter does, and what they had to say is said.
+# Stops the threads of readers, and logs their last lines, before the interpreter ends.
 atexit.register(_dovetail.close_all_readers)

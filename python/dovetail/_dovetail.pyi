@@ -20,7 +20,7 @@ _Bytes = Union[bytes, bytearray, memoryview, npt.NDArray[Any]]
 __version__: str
 
 class ShardInfo:
-    """What a manifest says of a shard. Bytes are raw (before compression), stored (in blocks), or of the file."""
+    """The entry of a shard in a manifest. Bytes are raw (before compression), stored (in blocks), or of the file."""
 
     @property
     def name(self) -> str: ...

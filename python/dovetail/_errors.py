@@ -89,7 +89,7 @@ class DamagedError(DovetailError):
 
 
 class UsageError(DovetailError, ValueError):
-    """The caller can fix it by asking for something else; the message says what."""
+    """The request cannot be fulfilled as given; the message says what to change."""
 
 
 class StateMismatchError(UsageError):

@@ -90,12 +90,12 @@ class FeaturesReport:
     """Result of `Dataset.features()`. Printed, it is a table.
 
     - `records` were read; `examples` of them are tf.train.Examples with a feature, `json_objects` JSON objects, whose
-      members are features. `first_other` says why the first of the others is no Example.
+      members are features. `first_other` is why the first of the others is not an Example.
     - `damaged_blocks` with `lost_records` were left out; `first_damage` is the error of the first one.
     - `features` are by name and kind; `report["label"]` is one of them. `names_left_out` counts further names: beyond
       10,000, and long ones that do not fit the memory.
     - `columns` is a schema for `Reader(columns=...)` that reads every record that was read here; None if there is none.
-      `without_column` has the names that are no column, as their kind changes, or no record has a value.
+      `without_column` has the names without a column: their kind changes, or no record has a value.
     """
 
     records: int

@@ -46,10 +46,10 @@ _HERE = {
 }
 """Option names of PyTorch, other packers and the command. Values: the options here, each with words after a comma."""
 
-_NO_WORKERS = "there are no worker processes: threads of the library work in the process itself"
+_NO_WORKERS = "there are no worker processes: threads of the library do the work in this process"
 _ELSEWHERE = {
-    "batch_size": "batch of dovetail.Reader says how many rows a batch has",
-    "collate_fn": "a Reader gives each Batch as it is; dovetail.torch.BatchDataset has collate",
+    "batch_size": "give batch to dovetail.Reader, the rows of a batch",
+    "collate_fn": "a Reader returns plain batches; use collate of dovetail.torch.BatchDataset",
     "persistent_workers": _NO_WORKERS,
     "worker_init_fn": _NO_WORKERS,
 }
@@ -61,9 +61,9 @@ _IN_PLACE_OF_A_COPY = {
     "Reader": "open another one, with state=reader.state_dict() to go on at the same place",
     "Plan": "make it again, as dovetail.Plan(dataset, **plan.options)",
     "Batch": "copy its arrays, as batch.copy() does",
-    "Tensor": "copy what is made of it",
-    "ShardInfo": "take what is needed of it, such as its name and records",
-    "EpochPlan": "take what is needed of it, such as its steps and digest",
+    "Tensor": "copy an array made from it",
+    "ShardInfo": "copy the fields that you need, such as name and records",
+    "EpochPlan": "copy the fields that you need, such as steps and digest",
 }
 
 
@@ -78,7 +78,7 @@ def no_option(name: str, options: Sequence[str]) -> str:
 
 
 def refuse_copies(cls: type) -> None:
-    """Makes pickling and copying raise a TypeError that says what to do.
+    """Makes pickling and copying raise a TypeError with advice.
 
     Without this, `copyreg` would make an object of the base class of all pybind11 classes, which ends the process."""
     instead = _IN_PLACE_OF_A_COPY.get(cls.__name__)

@@ -285,7 +285,7 @@ class Reader:
 
     def __getitem__(self, i: object) -> NoReturn:
         """Raises an error: batches have no numbers. A DataLoader of a reader would ask for them."""
-        raise usage_error("a Reader gives batches in its order, and none by number: iterate over it; for a DataLoader "
+        raise usage_error("a Reader has no batches by number; iterate over it; for a DataLoader "
                           "use dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)")
 
     def next(self) -> Batch | None:
@@ -305,7 +305,7 @@ class Reader:
     def set_epoch(self, epoch: int) -> None:
         """Moves to the beginning of an epoch.
 
-        Does nothing if the reader is in that epoch already, at any step, so that a restored reader continues where it
+        Does nothing if the reader is already in that epoch, at any step, so that a restored reader continues where it
         was. `seek` goes back. A loop that continues begins at `reader.epoch`: an epoch before a state that was just
         restored is a warning.
 
@@ -344,7 +344,7 @@ class Reader:
         """Continues where `state_dict()` was taken.
 
         Raises:
-            StateMismatchError: for a state of another dataset or order; the reader then stays where it is.
+            StateMismatchError: for a state of another dataset or order; the reader is then unchanged.
         """
         self._native.restore(_state_text(state))
         self._restored = self._native.position

@@ -62,7 +62,7 @@ class VerifyReport:
 class RecoverReport:
     """Result of `recover`. `records` and `blocks` count what was saved.
 
-    - `expected_records` is the number of records of the source; None if nothing tells it.
+    - `expected_records` is the number of records of the source; None if it is unknown.
     - `lost` lists the first of the `lost_regions`, with `lost_records` in all.
     - `passed_over` are files that another file of the same shard replaced; `not_shards` are files of other kinds.
     - `source_bytes` were read, `unreadable_bytes` of them could not be; `checked_bytes` counts each check.
@@ -84,7 +84,7 @@ class RecoverReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is lost, as far as anything shows."""
+        """Whether no loss is known."""
         return self.lost_regions == 0
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ _BATCH_BYTES = 16 * 1024 * 1024
 
 
 def dataset_html(self: Dataset) -> str:
-    """A table for notebooks: what is known of the dataset, and its first shards. Reads the metadata of a shard."""
+    """A table for notebooks: the facts about the dataset, and its first shards. Reads the metadata of a shard."""
     rows = [("records", f"{len(self):,}"), ("bytes of records", f"{self.raw_bytes:,}"),
             ("shards", f"{len(self.shards):,}" + ("" if self.has_manifest else ", without a manifest"))]
     try:

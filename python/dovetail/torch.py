@@ -195,7 +195,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
         PyTorch does not tell a dataset which DataLoader asks for its iterator, so this checks the caller."""
         if getattr(asker, "dataset", None) is self and getattr(asker, "auto_collation", False):
-            raise usage_error("iterating gives whole batches already, and this DataLoader would make batches of them: "
+            raise usage_error("iterating returns whole batches, but this DataLoader would batch them again; "
                               "use DataLoader(dataset, batch_size=None, num_workers=0); BatchDataset(..., batch=) says "
                               "how many rows a batch has")
 
@@ -205,7 +205,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
     def __getitem__(self, i: object) -> NoReturn:
         """Raises an error: batches have no numbers. A Subset would ask for them."""
-        raise usage_error("a BatchDataset gives batches in its order, and none by number: iterate over it, or over "
+        raise usage_error("a BatchDataset has no batches by number; iterate over it, or over "
                           "DataLoader(dataset, batch_size=None, num_workers=0); a part of the records is a dataset of "
                           "its own, which split= of dovetail.convert makes")
 
@@ -262,7 +262,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
     def set_epoch(self, epoch: int) -> None:
         """Moves to the beginning of an epoch.
 
-        Does nothing if the reader is in that epoch already, at any step, so that a restored one continues where it
+        Does nothing if the reader is already in that epoch, at any step, so that a restored one continues where it
         was. Loops need no `set_epoch`: iterating again gives the next epoch. An epoch before a state that was just
         restored is a warning of the logger "dovetail"."""
         if self._reader is None:
@@ -280,8 +280,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
         """Continues where `state_dict()` was taken. If the reader is not open yet, opening it checks the state.
 
         Raises:
-            StateMismatchError: for a state of another dataset or order; an open reader then stays where it is.
-            TypeError: at once, for an argument that is no state.
+            StateMismatchError: for a state of another dataset or order; an open reader is then unchanged.
+            TypeError: at once, for an argument that is not a state.
         """
         _state_text(state)
         self._begun = None
@@ -315,14 +315,14 @@ def _distributed_rank() -> Optional[Tuple[int, int]]:
 
 
 def _refuse_second_sharding(frame: Optional[FrameType]) -> None:
-    """Refuses a DataLoader that Accelerate has prepared: it divides over processes what one rank's batches are."""
+    """Refuses a DataLoader that Accelerate has prepared: it would divide the batches of one rank over processes."""
     def module() -> str:
         return "" if frame is None else str(frame.f_globals.get("__name__"))
 
     while frame is not None and module().startswith(("torch.", "torchdata.")):
         frame = frame.f_back
     if module() in ("accelerate.data_loader", "transformers.trainer_pt_utils"):
-        raise usage_error("a BatchDataset gives the batches of one rank, and this DataLoader was prepared by "
+        raise usage_error("a BatchDataset returns the batches of one rank, but this DataLoader was prepared by "
                           "Accelerate, which would divide them over processes again: do not prepare it, and iterate "
                           "over dovetail.trainers.Loader(dataset) instead; see docs/trainers.md")
 

@@ -43,7 +43,7 @@ class Loader:
     because Accelerate counts epochs from 0 in every process.
 
     Args:
-        dataset: whose `collate` gives a dict without the key "state". Only the loader may iterate over it.
+        dataset: its `collate` must return a dict without the key "state". Only the loader may iterate over it.
     """
 
     def __init__(self, dataset: BatchDataset) -> None:
@@ -152,7 +152,7 @@ class Loader:
 
         Raises:
             StateMismatchError: for a state of another dataset or order.
-            TypeError: for an argument that is no state.
+            TypeError: for an argument that is not a state.
         """
         try:
             trained = {name: state[name] for name in _Place._fields}

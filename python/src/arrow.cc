@@ -81,7 +81,7 @@ const std::int64_t* checked(std::span<const std::int64_t> offsets, std::size_t e
   if (offsets.empty()) return nullptr;  // of a schema alone
   const bool good = offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end()) &&
                     static_cast<std::uint64_t>(offsets.back()) <= end;
-  if (!good) refuse("the offsets of the batch were written to, through a tensor: copy what is to be changed");
+  if (!good) refuse("the offsets of the batch were written to, through a tensor; copy the data that you change");
   return offsets.data();
 }
 

@@ -30,12 +30,12 @@ namespace {
 void refuse_forked(const detail::ProcessMark& process) {
   if (!process.forked()) return;
   throw Exception(Error(Errc::closed,
-                        "the batch belongs to the process that this one was forked from: copy what is "
-                        "needed before forking, or read in the child with a reader of its own"));
+                        "the batch belongs to the process that this one was forked from; copy what is "
+                        "needed before the fork, or open a reader in the child"));
 }
 
 [[noreturn]] void refuse_offsets() {
-  refuse("the offsets of the batch were written to, through a tensor: copy what is to be changed");
+  refuse("the offsets of the batch were written to, through a tensor; copy the data that you change");
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void PyBatch::release(DeviceStream stream) {
   if (owner_ && owner_.ref_count() == 1) owner_ = {};
   if (batch.use_count() > 1) {
     throw Exception(Error(Errc::busy,
-                          "arrays or tensors of the batch are still alive: delete them before it is "
+                          "arrays or tensors of the batch are still alive; delete them before it is "
                           "released in a stream"));
   }
   batch->release(stream).value();
@@ -143,7 +143,7 @@ bool has_column(const PyBatch& batch, const py::object& name) {
 
 std::size_t place_of(const PyBatch& batch, const std::string& column) {
   const Schema* const schema = batch->schema();
-  if (schema == nullptr) refuse("the batch was read without columns: give the reader columns=...");
+  if (schema == nullptr) refuse("the batch was read without columns; give the reader columns=...");
   const std::optional<std::size_t> place = schema->find(column);
   if (!place.has_value()) {
     std::string names;
@@ -152,7 +152,7 @@ std::size_t place_of(const PyBatch& batch, const std::string& column) {
       names += (names.empty() ? "" : ", ") + (full ? "..." : each.name);
       if (full) break;
     }
-    throw py::key_error("there is no column \"" + column + "\"; there are: " + names);
+    throw py::key_error("the batch has no column \"" + column + "\"; it has: " + names);
   }
   return *place;
 }
@@ -247,8 +247,8 @@ py::tuple host() {
 
 py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::object&, const py::object& device,
                              const py::object& copy) {
-  if (copy.is(py::bool_(true))) throw py::buffer_error("a tensor of a batch is never copied: copy what is made of it");
-  if (!device.is_none() && !device.equal(host())) throw py::buffer_error("a tensor of a batch lies on the host");
+  if (copy.is(py::bool_(true))) throw py::buffer_error("a tensor of a batch is never copied; copy the result");
+  if (!device.is_none() && !device.equal(host())) throw py::buffer_error("a tensor of a batch is in host memory");
   return to_capsule(tensor.to_dlpack());
 }
 
@@ -289,7 +289,7 @@ Raises:
   bound.attr("__iter__") = py::none();  // or Python would try batch[0], batch[1], ...
   bound
       .def_property_readonly(
-          "epoch", [](const PyBatch& batch) { return batch->epoch(); }, R"(The epoch it is of.)")
+          "epoch", [](const PyBatch& batch) { return batch->epoch(); }, R"(Its epoch.)")
       .def_property_readonly(
           "step", [](const PyBatch& batch) { return batch->step(); }, R"(Its step in the epoch.)")
       .def_property_readonly(
@@ -302,9 +302,9 @@ Raises:
       .def_property_readonly("offsets", offsets, R"(Where rows begin and end in `values`, int64 [rows + 1].)")
       .def_property_readonly(
           "ids", ids,
-          R"(The planned record of each row, uint64 [rows]; NO_ID where there is none. `tensor("ids")` is int64, with -1.)")
+          R"(The planned record of each row, uint64 [rows]; NO_ID if there is none. `tensor("ids")` is int64, with -1.)")
       .def_property_readonly("status", status,
-                             R"(What became of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
+                             R"(The status of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
       .def_property_readonly("columns", columns, R"(The names of its columns, as a list.)")
       .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
       .def("__getitem__", column, py::arg("column"))

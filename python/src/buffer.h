@@ -20,7 +20,7 @@ class Buffer {
   /// bytes that are not contiguous.
   explicit Buffer(pybind11::handle object) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-      throw pybind11::type_error("a record is bytes or bytes-like, not " + type_name(object));
+      throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object));
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
       PyErr_Clear();  // NumPy has no format for some dtypes, such as datetime64
@@ -28,7 +28,8 @@ class Buffer {
     }
     if (!holds_objects(object)) return;
     PyBuffer_Release(&view_);
-    throw pybind11::type_error("a record is bytes or bytes-like, not an array of Python's objects: give bytes of each");
+    throw pybind11::type_error(
+        "a record must be bytes or bytes-like, not an array of Python objects; give the bytes of each");
   }
   Buffer(Buffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
   Buffer& operator=(Buffer&&) = delete;

@@ -49,7 +49,7 @@ Dataset join(const py::object& given) {
   std::vector<Dataset> datasets;
   for (const py::object& each : to_items("datasets", given, kDatasets)) {
     if (!py::isinstance<Dataset>(each)) {
-      throw py::type_error(std::string("datasets must be ") + kDatasets + "; there is a " + type_name(each));
+      throw py::type_error(std::string("datasets must be ") + kDatasets + ", not " + type_name(each));
     }
     datasets.push_back(each.cast<Dataset>());
   }
@@ -109,7 +109,7 @@ py::list shard_paths(const Dataset& dataset) {
 void bind_dataset(py::module_& module) {
   py::class_<ShardInfo>(
       module, "ShardInfo",
-      R"(What a manifest says of a shard. Its bytes are raw (before compression), stored (in blocks), or of the file.)")
+      R"(The entry of a shard in a manifest. Its bytes are raw (before compression), stored (in blocks), or of the file.)")
       .def_property_readonly(
           "name", [](const ShardInfo& info) { return path_text(info.name); }, R"(Its path, relative to the manifest.)")
       .def_readonly("records", &ShardInfo::records, R"(Records in it.)")
@@ -120,12 +120,12 @@ void bind_dataset(py::module_& module) {
       .def_readonly("file_bytes", &ShardInfo::file_bytes, R"(Bytes of the file.)")
       .def_readonly("min_record_bytes", &ShardInfo::min_record_bytes, R"(Bytes of its smallest record.)")
       .def_readonly("max_record_bytes", &ShardInfo::max_record_bytes, R"(Bytes of its largest record.)")
-      .def_readonly("fingerprint", &ShardInfo::fingerprint, R"(64 bits that stand for its content.)")
+      .def_readonly("fingerprint", &ShardInfo::fingerprint, R"(64 bits that identify its content.)")
       .def("__repr__", [](const ShardInfo& info) {
         return message_text("<ShardInfo \"" + info.name + "\", " + std::to_string(info.records) + " records>");
       });
 
-  py::class_<Dataset> bound(module, "Dataset", R"(Shards in their order: what readers and plans are made of.
+  py::class_<Dataset> bound(module, "Dataset", R"(Ordered shards: the input of readers and plans.
 
 Args:
     path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
@@ -138,17 +138,17 @@ Raises:
   bound
       .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
            py::arg("threads") = 0)
-      .def_static("join", join, py::arg("datasets"),
-                  R"(One dataset of several, whose records follow each other: what `mix` weighs. Errors: UsageError.)")
+      .def_static("join", join, py::arg("datasets"), R"(Concatenates datasets; `mix` weighs them. Errors: UsageError.)")
       .def_property_readonly(
-          "path", [](const Dataset& dataset) { return path_text(dataset.path()); }, R"(What was opened, absolute.)")
+          "path", [](const Dataset& dataset) { return path_text(dataset.path()); },
+          R"(The absolute path that was opened.)")
       .def_property_readonly("has_manifest", &Dataset::has_manifest, R"(Whether a manifest names the shards.)")
       .def_property_readonly("raw_bytes", &Dataset::raw_bytes, R"(Bytes of all records.)")
       .def_property_readonly(
           "fingerprint", [](const Dataset& dataset) { return dataset.fingerprint().to_hex(); },
-          R"(32 hex digits that stand for the content.)")
+          R"(32 hex digits that identify the content.)")
       .def_property_readonly("schema", schema,
-                             R"(The columns that all shards name, as text; None where they name none or not the same.)")
+                             R"(The columns that all shards name, as text; None if they name none, or differ.)")
       .def_property_readonly(
           "metadata", metadata,
           R"(The texts by name that the writer left in the first shard, as a dict; reads them from the shard.)")
@@ -187,7 +187,8 @@ Raises:
           [](const Dataset& dataset, const py::object&) { return to_arrow_stream(dataset, named_schema(dataset)); },
           py::arg("requested_schema") = py::none(),
           R"(All records in their order for readers of Arrow, in the columns that the dataset names, else as "record".)")
-      .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
+      .def("locate", locate, py::arg("id"),
+           R"((shard, record in the shard) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
       .def("__getitem__", refuse_item, py::arg("i"))
       .def("__repr__", [](const Dataset& dataset) {

@@ -48,7 +48,7 @@ py::dict describe(const py::object& path_given) {
   const std::filesystem::path path = to_path("path", path_given);
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
-    throw Exception(Error(Errc::invalid_option, "a folder is no shard: Dataset(path).describe() describes a dataset")
+    throw Exception(Error(Errc::invalid_option, "a folder is not a shard; Dataset(path).describe() describes a dataset")
                         .in_file(path.string()));
   }
   const ShardDescription shard = [&] {
@@ -120,7 +120,7 @@ Result<Found> look_at(const Dataset& dataset, const std::atomic<bool>& cancel) {
     if (!shard.has_value()) return shard.error();
     shard->info.name = dataset.shards()[i].name;
     if (shard->info != dataset.shards()[i]) {
-      return Error(Errc::manifest_mismatch, "the shard is not the one that was listed when the dataset was opened")
+      return Error(Errc::manifest_mismatch, "the shard changed after the dataset was opened")
           .in_file(dataset.shard_path(i));
     }
     add_shard(std::move(*shard), found);

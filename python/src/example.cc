@@ -80,19 +80,19 @@ class Features {
 
   static std::int64_t to_int(const std::string& name, const py::handle& value) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) refuse_type(name, "it is no whole number: of a tensor give .tolist()");
+    if (!number) refuse_type(name, "it is not a whole number; for a tensor give .tolist()");
     int beyond = 0;
     const long long small = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
-    if (beyond != 0) refuse("feature \"" + name + "\": integers are int64");
+    if (beyond != 0) refuse("feature \"" + name + "\": integers must fit int64");
     return small;
   }
 
   static float to_float(const std::string& name, const py::handle& value) {
     const double number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred() != nullptr) refuse_type(name, "it is no real number");
+    if (number == -1 && PyErr_Occurred() != nullptr) refuse_type(name, "it is not a real number");
     const auto small = static_cast<float>(number);
     if (std::isinf(small) && !std::isinf(number)) {
-      refuse("feature \"" + name + "\": floats are of 32 bits, which cannot hold " + std::string(py::repr(value)));
+      refuse("feature \"" + name + "\": floats have 32 bits, which cannot hold " + std::string(py::repr(value)));
     }
     return small;
   }
@@ -111,16 +111,15 @@ class Features {
       const Floats numbers(value);
       return encoder_.add_floats(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
-    refuse_type(
-        name,
-        "arrays are of integers that fit int64, or of floats of at most 32 bits, which is what tf.train.Example "
-        "holds; give array.tobytes() to keep " +
-            std::string(py::repr(type)));
+    refuse_type(name,
+                "arrays must have integers that fit int64, or floats of at most 32 bits, because tf.train.Example "
+                "holds no others; give array.tobytes() to keep " +
+                    std::string(py::repr(type)));
   }
 
   void add_list(const std::string& name, const py::object& value) {
     const auto items = value.cast<std::vector<py::object>>();
-    if (items.empty()) refuse_type(name, "an empty list has no type: give an empty array, or leave the feature out");
+    if (items.empty()) refuse_type(name, "an empty list has no type; give an empty array, or leave out the feature");
     if (is_bytes(items.front())) {
       std::vector<ByteView> views;
       for (const py::object& item : items) {
@@ -131,7 +130,7 @@ class Features {
     }
     for (const py::object& item : items) {
       if (is_bytes(item) || PyNumber_Check(item.ptr()) == 0)
-        refuse_type(name, "the list holds other things than numbers");
+        refuse_type(name, "the list has items that are not numbers");
     }
     if (std::all_of(items.begin(), items.end(), [](const py::object& item) { return is_int(item); })) {
       std::vector<std::int64_t> numbers;

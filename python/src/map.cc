@@ -157,7 +157,7 @@ std::string utf8_of(py::handle object) {
       text ? PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace") : nullptr);
   if (bytes) return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
   PyErr_Clear();
-  return "an exception without words";
+  return "an exception without a message";
 }
 
 }  // namespace
@@ -270,7 +270,7 @@ Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
 
 py::object PyMap::call(const py::object& argument) const {
   const py::object function = function_;  // the collector may take it meanwhile
-  if (!function) throw Exception(Error(Errc::closed, "the map is gone"));
+  if (!function) throw Exception(Error(Errc::closed, "the map was destroyed"));
   return call_object(function, argument);
 }
 
@@ -313,7 +313,7 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
       added.number = column;
       const bool is_list = PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
       if (is_list || of.ragged || of.dtype == Dtype::bytes) {
-        added.rows = py::reinterpret_steal<py::object>(call_python(PySequence_Fast, value.ptr(), "no sequence"));
+        added.rows = py::reinterpret_steal<py::object>(call_python(PySequence_Fast, value.ptr(), "not a sequence"));
         if (!added.rows) throw py::error_already_set();
       } else {
         of.ragged = true;  // as the rows of a batch are
@@ -388,7 +388,7 @@ void PyMap::for_each_column(py::handle columns, const Use& use) const {
       names += (names.empty() ? "" : ", ") + std::string(py::str(name));
     }
     throw py::key_error(std::string(name()) + " returned " + std::string(py::repr(item.first)) +
-                        ", which is none of the columns; there are: " + names);
+                        ", which is not one of the columns: " + names);
   }
 }
 

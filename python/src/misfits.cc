@@ -73,7 +73,7 @@ void enter(py::handle scope, py::handle owner) {
 
 /// pybind11 asks for the memory of an object that has none, as `__new__` alone leaves it, and would not fill it.
 void* refuse_empty(std::size_t) {
-  throw py::type_error("an object of dovetail that was never initialised: call its class, and not __new__ alone");
+  throw py::type_error("this object of dovetail was never initialised; call its class, not only __new__");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 void refuse_subinterpreters() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
   throw py::import_error(
-      "dovetail cannot be used in a subinterpreter: import it in the main one, or in a process of its own");
+      "dovetail cannot be used in a subinterpreter; import it in the main one, or in its own process");
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ void refuse_subinterpreters() {
 PYBIND11_MODULE(_dovetail, module) {
   using namespace dovetail::python;
   refuse_subinterpreters();
-  module.doc() = "The library as Python sees it; import `dovetail`, which is documented.";
+  module.doc() = "The native part of `dovetail`; import `dovetail` instead.";
   module.attr("__version__") = DOVETAIL_VERSION;
   module.def("refuse_subinterpreters", refuse_subinterpreters);
   bind_errors(module);

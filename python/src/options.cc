@@ -99,7 +99,7 @@ void set_rank(ReaderOptions& options, const char* name, py::handle given) {
 
 void set_hung_after(ReaderOptions& options, const char* name, py::handle given) {
   const auto seconds = to_option<double>(name, given);
-  if (!(seconds >= 0 && seconds < 1e9)) refuse(std::string(name) + " is in seconds, 0 or more");
+  if (!(seconds >= 0 && seconds < 1e9)) refuse(std::string(name) + " must be in seconds, 0 or more");
   options.hung_after = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 

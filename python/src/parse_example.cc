@@ -59,7 +59,7 @@ py::dict parse_example(const py::object& record) {
     const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
     const bool json = text.substr(first).starts_with('{');
     const Error& error = parsed.error();
-    throw Exception(json ? Error(error.code(), error.detail() + "; the record looks like JSON, which json.loads reads")
+    throw Exception(json ? Error(error.code(), error.detail() + "; the record looks like JSON, so use json.loads")
                          : error);
   }
   py::dict dict;

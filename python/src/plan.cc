@@ -85,7 +85,7 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
   const EpochPlan planned = plan.epoch(epoch).value();
   if (step < planned.first_step() || step >= planned.steps()) {
     refuse("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
-           std::to_string(planned.first_step()) + " to " + std::to_string(planned.steps()) + ", exclusive");
+           std::to_string(planned.first_step()) + "to " + std::to_string(planned.steps()) + ", exclusive");
   }
   const std::size_t rows = plan.options().batch;
   auto ids = new_array<std::uint64_t>(rows);
@@ -110,7 +110,7 @@ template <class Numbers>
 Numbers whole_numbers(const char* name, const py::object& given, const py::int_& least, const py::int_& most) {
   need_numpy();
   const py::array array = py::array::ensure(given);
-  if (!array) throw py::type_error(std::string(name) + " must be an array, or what becomes one");
+  if (!array) throw py::type_error(std::string(name) + " must be an array, or convertible to one");
   const char kind = array.dtype().kind();
   if (array.size() > 0 && kind != 'u' && kind != 'i') {
     throw py::type_error(std::string(name) + " must be whole numbers, not " + std::string(py::repr(array.dtype())));
@@ -121,7 +121,7 @@ Numbers whole_numbers(const char* name, const py::object& given, const py::int_&
     const py::int_ largest = array.attr("max")();
     if (smallest < least || largest > most) {
       refuse(std::string(name) + " must be " + std::string(py::repr(least)) + " to " + std::string(py::repr(most)) +
-             ", but there is " + std::string(py::repr(smallest < least ? smallest : largest)));
+             ", but it has " + std::string(py::repr(smallest < least ? smallest : largest)));
     }
   }
   return Numbers(array);
@@ -185,17 +185,17 @@ py::tuple gathered_rows(const py::object& records_given, const py::object& given
 void bind_plan(py::module_& module) {
   py::class_<EpochPlan>(
       module, "EpochPlan",
-      R"(Counts of one epoch, the same on every rank. `rows` = `delivered` and those that are repeated or empty.)")
+      R"(Counts of one epoch, the same on every rank. `rows` = `delivered` plus the repeated and empty ones.)")
       .def_property_readonly("epoch", &EpochPlan::epoch, R"(Its number.)")
       .def_property_readonly("steps", &EpochPlan::steps, R"(Steps, the same on every rank.)")
       .def_property_readonly("first_step", &EpochPlan::first_step,
-                             R"(The first, where the epoch goes on in another world; else 0.)")
+                             R"(The first step, if the epoch continues in another world; else 0.)")
       .def_property_readonly("records", &EpochPlan::records, R"(Records of the dataset.)")
       .def_property_readonly("rows", &EpochPlan::rows, R"(Rows of all ranks.)")
       .def_property_readonly("delivered", &EpochPlan::delivered, R"(Rows that hold a record for the first time.)")
-      .def_property_readonly("dropped", &EpochPlan::dropped, R"(Records left out, to make all steps full.)")
+      .def_property_readonly("dropped", &EpochPlan::dropped, R"(Records left out, so that all steps are full.)")
       .def_property_readonly("padded", &EpochPlan::padded,
-                             R"(Rows that are empty or repeated, to make all steps full.)")
+                             R"(Rows that are empty or repeated, so that all steps are full.)")
       .def_property_readonly("lanes", &EpochPlan::lanes, R"(Ordered streams.)")
       .def_property_readonly(
           "digest",
@@ -207,7 +207,7 @@ void bind_plan(py::module_& module) {
                std::to_string(plan.padded()) + " rows padded>";
       });
 
-  py::class_<Plan>(module, "Plan", R"(What dovetail.Plan is made of.)")
+  py::class_<Plan>(module, "Plan", R"(The base of dovetail.Plan.)")
       .def(py::init(&make_plan), py::arg("dataset"), py::arg("options"))
       .def_static("resume", resume_plan, py::arg("dataset"), py::arg("state"), py::arg("options"))
       .def_property_readonly("options", [](const Plan& plan) { return to_dict(plan.options()); })
@@ -234,7 +234,7 @@ void bind_plan(py::module_& module) {
       .def("rows", planned_rows, py::arg("epoch"), py::arg("step"), py::arg("rank") = 0);
 
   module.def("digest", digest, py::arg("ids"), py::arg("status"),
-             R"(A sum over the planned ids of rows that count, whatever their order.
+             R"(A sum over the planned ids of the rows that count, in any order.
 
 Args:
     ids, status: those of rows, of one dimension.

@@ -151,15 +151,15 @@ void PyReader::reopen(ReaderOptions options) {
 void PyReader::need_usable() const {
   if (process_.forked()) {
     throw Exception(Error(Errc::closed,
-                          "the reader belongs to the process that this one was forked from, and its "
-                          "threads are not here: open one of its own in the child"));
+                          "the reader belongs to the parent process, and its "
+                          "threads do not exist here; open another in the child"));
   }
   if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));
   if (map_ != nullptr && PyMap::runs_here()) {
-    throw Exception(Error(
-        Errc::busy, "the function of map or map_batch must not use a reader that has one: it would wait for itself"));
+    throw Exception(
+        Error(Errc::busy, "the function of map or map_batch must not use its own reader, which would wait for itself"));
   }
-  if (moving_) throw Exception(Error(Errc::busy, "another thread moves the reader to another place"));
+  if (moving_) throw Exception(Error(Errc::busy, "another thread is seeking the reader"));
 }
 
 const std::shared_ptr<BatchReader>& PyReader::open() const {
@@ -187,7 +187,7 @@ std::optional<PyBatch> PyReader::next() {
       flush_log();
       const bool stopped = batch.error().kind() == ErrorKind::cancelled || batch.error().is(Errc::closed);
       if (stopped && reader != reader_ && !closed_) {
-        throw Exception(Error(Errc::busy, "another thread has moved the reader to another place"));
+        throw Exception(Error(Errc::busy, "another thread moved the reader by a seek"));
       }
       raise(batch.error());
     }
@@ -217,8 +217,7 @@ State PyReader::state_at(Position to) const {
   // Taken by another world. Its batches are not this one's, but all the records of the epoch can be cut for this one.
   if (to.step != 0) {
     refuse("step=" + std::to_string(to.step) + ": the steps of epoch " + std::to_string(to.epoch) + " before step " +
-           std::to_string(first) +
-           " were taken by another world or batch: go to step 0, where the whole epoch begins anew");
+           std::to_string(first) + " were taken by another world or batch; go to step 0 to begin the epoch again");
   }
   PlanOptions options = plan_->options();
   options.lanes = plan_->lanes();
@@ -289,7 +288,7 @@ struct EpochIterator {
 
   PyBatch next() {
     // It may be all that keeps the reader, and a second call would begin the next epoch where the first one ends this one.
-    if (in_next) throw Exception(Error(Errc::busy, "another thread takes a batch from the same iterator"));
+    if (in_next) throw Exception(Error(Errc::busy, "another thread is taking a batch from the same iterator"));
     if (reader) {
       const InNext here(in_next);
       if (std::optional<PyBatch> batch = reader.cast<PyReader&>().next()) return std::move(*batch);
@@ -321,7 +320,7 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
     const py::object& function = of_batch.is_none() ? of_record : of_batch;
     if (!options.columns.has_value()) {
       refuse(std::string(of_batch.is_none() ? "map" : "map_batch") +
-             " needs columns: name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
+             " needs columns; name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
     }
     map = std::make_shared<PyMap>(function, takes, *options.columns, options.on_damage == OnDamage::fail);
     options.transform = map->transform();
@@ -380,7 +379,7 @@ void bind_reader(py::module_& module) {
       .def("__next__", &EpochIterator::next);
 
   py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", py::custom_type_setup(see_through<PyReader>),
-                                                  R"(What dovetail.Reader is made of.)")
+                                                  R"(The base of dovetail.Reader.)")
       .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none(),
            py::arg("map") = py::none(), py::arg("map_batch") = py::none())
       .def("__iter__", [](py::object self) { return EpochIterator{.reader = std::move(self)}; })

@@ -167,10 +167,9 @@ class RecordIterator {
 
   py::bytes next() {
     if (queue_.forked()) {
-      throw Exception(
-          Error(Errc::closed,
-                "the iterator belongs to the process that this one was forked from: iterate over the records "
-                "anew in the child"));
+      throw Exception(Error(Errc::closed,
+                            "the iterator belongs to the parent process; iterate over the records "
+                            "again in the child"));
     }
     const std::shared_ptr<RecordQueue> queue = queue_.get();
     std::string record;
@@ -213,7 +212,7 @@ py::object item(Records& records, const py::object& i) {
 }  // namespace
 
 void bind_records(py::module_& module) {
-  py::class_<RecordIterator>(module, "RecordIterator", R"(Records one after the other, as bytes.)")
+  py::class_<RecordIterator>(module, "RecordIterator", R"(Iterates over records, as bytes.)")
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &RecordIterator::next);
 
@@ -228,10 +227,10 @@ Raises:
       .def(py::init([](const py::object& dataset) {
              if (py::isinstance<Dataset>(dataset)) return std::make_unique<Records>(dataset.cast<Dataset>());
              throw py::type_error("dataset must be a Dataset, not " + type_name(dataset) +
-                                  ": dovetail.open(path) gives the records of a path");
+                                  "; dovetail.open(path) returns the records of a path");
            }),
            py::arg("dataset"))
-      .def_property_readonly("dataset", &Records::dataset, py::return_value_policy::copy, R"(The dataset they are of.)")
+      .def_property_readonly("dataset", &Records::dataset, py::return_value_policy::copy, R"(Their dataset.)")
       .def("__len__", [](const Records& records) { return records.dataset().records(); })
       .def("__getitem__", item, py::arg("i"))
       .def("__repr__",

@@ -47,8 +47,8 @@ class Guarded {
   auto call(Call of_writer) {
     if (process_.forked()) {  // before the mutex, which a thread of the parent may have held
       throw Exception(Error(Errc::closed,
-                            "the writer belongs to the process that this one was forked from: open one "
-                            "of its own in the child, for another file"));
+                            "the writer belongs to the parent process; open another "
+                            "in the child, for another file"));
     }
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
@@ -196,9 +196,9 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, c
   return py::class_<Bound>(module, name, doc)
       .def(
           "append", &Bound::append, py::arg("record"),
-          R"(Adds one record, which may be empty. Errors: TypeError for what has no bytes, UsageError above max_record_bytes.)")
+          R"(Adds one record, which may be empty. Errors: TypeError unless it is bytes-like, UsageError above max_record_bytes.)")
       .def("extend", &Bound::extend, py::arg("records"),
-           R"(Adds what an iterable gives. Where that raises, what came before is added.)")
+           R"(Adds the records of an iterable. If that raises, the records before it stay added.)")
       .def("abandon", &Bound::abandon, R"(Removes what was written.)")
       .def_property_readonly("records", &Bound::records, R"(Records so far.)")
       .def("__repr__", [name](Bound& writer) { return writer.shown(name); })
@@ -213,17 +213,17 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, c
 void bind_writers(py::module_& module) {
   bind_writer<RecordWriter>(module, "Writer", kWriterDoc)
       .def(py::init(&create_shard), py::arg("path"))
-      .def("finish", &ShardWriter::finish, "Completes the file. Gives its `ShardInfo`.");
+      .def("finish", &ShardWriter::finish, "Completes the file. Returns its `ShardInfo`.");
 
   bind_writer<DatasetWriter>(module, "DatasetWriter", kDatasetWriterDoc)
       .def(py::init(&create_dataset), py::arg("folder"))
       .def(
           "next_shard",
           [](ManyShardsWriter& writer) { writer.call([](DatasetWriter& of) { of.next_shard().value(); }); },
-          R"(Ends the shard at hand.)")
+          R"(Ends the current shard.)")
       .def(
           "finish", [](ManyShardsWriter& writer) { return writer.finish().shards; },
-          "Completes the last shard and the manifest; then the folder appears. Gives a `ShardInfo` for each shard.");
+          "Completes the last shard and the manifest; then the folder appears. Returns a `ShardInfo` for each shard.");
 }
 
 }  // namespace dovetail::python

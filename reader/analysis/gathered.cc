@@ -45,14 +45,14 @@ Result<GatheredRows> GatheredRows::place(std::uint64_t records, std::span<const 
     const std::uint64_t id = ids[row];
     if (static_cast<std::size_t>(status[row]) >= kRowStatuses) {
       return wrong(named(row) + " has status " + std::to_string(static_cast<unsigned>(status[row])) +
-                   ", which is none");
+                   ", which is not a status");
     }
     if (status[row] == RowStatus::empty) {
       if (id != kNoId) return wrong(named(row) + " is empty, but names record " + std::to_string(id));
       continue;
     }
     if (id >= records) {
-      return wrong(named(row) + " has id " + std::to_string(id) + ", the dataset has " + std::to_string(records) +
+      return wrong(named(row) + " has id " + std::to_string(id) + ", but the dataset has " + std::to_string(records) +
                    " records");
     }
     if (id >= rows.size()) continue;

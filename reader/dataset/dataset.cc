@@ -50,7 +50,8 @@ static constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 55;
 Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
   const std::uint64_t records = first_ids.back();
   if (shard.records >= kMaxRecords - records || shard.raw_bytes > ~std::uint64_t{0} - raw_bytes) {
-    return Error(Errc::bad_length, "up to shard '" + shard.name + "' it would hold 2^55 records or 2^64 bytes");
+    return Error(Errc::bad_length,
+                 "up to shard '" + shard.name + "' it has 2^55 records or 2^64 bytes, which is too many");
   }
   first_ids.push_back(records + shard.records);
   raw_bytes += shard.raw_bytes;
@@ -216,7 +217,7 @@ Result<Schema> Dataset::schema() const {
       }
       if (metadata->schema.empty()) {
         return Error(Errc::invalid_option,
-                     "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"; dovetail "
+                     "its metadata names no columns; give them, such as \"image:u8[28,28,1], label:i64\"; dovetail "
                      "inspect "
                      "--features prints them, dovetail convert --schema infer stores them")
             .in_file(shard_path(number));
@@ -265,7 +266,7 @@ Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard) {
   DOVETAIL_ASSIGN(auto path, checked_shard_path(dataset, shard));
   auto file = ShardFile::open(path, &dataset.shards()[shard]);
   if (!file && file.error().is(Errc::manifest_mismatch) && !dataset.has_manifest()) {
-    return Error(Errc::file_changed, "it is not the shard that the dataset was opened with").in_file(path);
+    return Error(Errc::file_changed, "the shard changed after the dataset was opened").in_file(path);
   }
   return file;
 }

@@ -49,10 +49,10 @@ bool marks_dataset(std::string_view name) {
 
 Error unfinished_conversion(const std::string& folder) {
   return Error(Errc::unfinished,
-               "a dataset is being written here, or its writer was stopped: run the conversion again to continue, or "
+               "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
                "`dovetail merge " +
-                   std::string(format::target_of_staging(folder)) +
-                   "` where all parts are finished; `dovetail recover " + folder + " DST` saves what is there")
+                   std::string(format::target_of_staging(folder)) + "` if all parts are finished; `dovetail recover " +
+                   folder + " DST` saves its records")
       .in_file(folder);
 }
 
@@ -60,7 +60,7 @@ Error unfinished_conversion(const std::string& folder) {
 Error no_tfrecord(const std::string& path) {
   return Error(
              Errc::malformed_input,
-             "its name is that of a TFRecord, and it is a shard, a manifest or an index of Dovetail: put the TFRecord "
+             "its name is that of a TFRecord, but it is a shard, a manifest or an index of Dovetail; put the TFRecord "
              "back, or give this file another name")
       .in_file(path);
 }
@@ -83,7 +83,7 @@ Result<void> check_names_of_shards(const std::string& folder, const std::vector<
     const std::string shard = altered_shard_name(name);
     if (shard.empty() || there.empty() || there.contains(shard)) continue;
     return Error(Errc::not_dovetail,
-                 "its name is that of a shard in capitals, or of one that was compressed as a whole: rename it or "
+                 "its name is that of a shard in capitals, or of a compressed shard; rename it, "
                  "decompress it, or move it elsewhere")
         .in_file(join_path(folder, name));
   }
@@ -92,7 +92,7 @@ Result<void> check_names_of_shards(const std::string& folder, const std::vector<
 
 Error renamed_shard(const std::string& path) {
   return Error(Errc::not_dovetail,
-               "a shard under another name than NAME.dvt, beside others: rename it, or move it elsewhere")
+               "this shard is not named NAME.dvt, unlike others beside it; rename it, or move it elsewhere")
       .in_file(path);
 }
 
@@ -135,15 +135,14 @@ Error no_shards(const std::string& folder) {
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
     if (!name.starts_with('.') || name.find(".dvt.partial-") == std::string::npos) continue;
-    return Error(Errc::unfinished,
-                 "a dataset is being written here, or its writer was stopped: there is no shard but " + name +
-                     "; write it again, or save what is whole of it with `dovetail recover " + folder + " TARGET`")
+    return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only shard is " +
+                                       name + "; write it again, or save its intact records with `dovetail recover " +
+                                       folder + " TARGET`")
         .in_file(folder);
   }
-  const std::string advice = "pack what it holds with `dovetail convert " + folder +
-                             " --to DIR`; or, if that are plain TFRecords, index them with `dovetail index`";
-  return Error(Errc::empty_input,
-               "the folder holds neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
+  const std::string advice = "pack its content with `dovetail convert " + folder +
+                             " --to DIR`; or index plain TFRecords with `dovetail index`";
+  return Error(Errc::empty_input, "the folder has neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
       .in_file(folder);
 }
 
@@ -158,9 +157,9 @@ Result<void> refuse_unfinished(const std::string& folder) {
     const std::string name = it->path().filename().native();
     if (format::marks_staging(name)) return unfinished_conversion(folder);
     if (!name.starts_with(kUnfinishedManifest)) continue;
-    return Error(Errc::unfinished,
-                 "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +
-                     "; write it again, or name the shards that you want with a pattern, " + shard_pattern(folder))
+    return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only manifest is " +
+                                       name + "; write it again, or name the shards that you want with a pattern, " +
+                                       shard_pattern(folder))
         .in_file(folder);
   }
   if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(folder);
@@ -190,7 +189,7 @@ Error several_datasets(const std::string& folder, const FilesBelow& below) {
                                 [&](const std::string& shard) { return !lies_in_any(shard, datasets); });
   const std::string others = own == below.shards.end()
                                  ? ""
-                                 : "; or name files that are in none of them, such as " + *own + ", with a pattern, " +
+                                 : "; or name files outside them, such as " + *own + ", with a pattern, " +
                                        shard_pattern(join_path(folder, folder_of(*own)));
   return Error(Errc::several_datasets, "the folder has no manifest of its own, and " + lie + names +
                                            "; give one of them, such as " + join_path(folder, datasets.front()) +
@@ -220,7 +219,7 @@ Result<Listing> list_glob(const std::string& pattern) {
   if (found.files.empty()) {
     return Error(Errc::empty_input,
                  matched == 0 ? "no file matches the pattern"
-                              : "only manifests and indexes match the pattern; open one of the former, or its folder")
+                              : "only manifests and indexes match the pattern; open a manifest, or its folder")
         .in_file(pattern);
   }
   return Listing{Listing::Kind::matches, std::move(found.folder), std::move(found.files)};
@@ -238,7 +237,7 @@ Result<Listing> list_dataset(const std::string& path) {
   const int reason = errno;
   if (reason == ENOENT && format::is_address(path)) {
     return Error(Errc::unknown_format,
-                 "this is an address, and datasets are read from this machine: copy it here first")
+                 "this is a remote address, but datasets are read from local files; copy it here first")
         .in_file(path);
   }
   if ((reason == ENOENT || reason == ENOTDIR) && format::has_wildcard(path)) return list_glob(path);
@@ -273,7 +272,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       const fs::file_type type = it->symlink_status(refused).type();
       const bool of_shard = name.starts_with(kShardPrefix) && name.ends_with(format::kShardSuffix);
       if (of_shard && it->is_directory(unknown)) {
-        return Error(Errc::not_dovetail, "a folder with the name of a shard: remove it, or give it another name")
+        return Error(Errc::not_dovetail, "this folder has the name of a shard; remove it, or rename it")
             .in_file(join_path(listed, name));
       }
       if (type == fs::file_type::directory) {
@@ -284,7 +283,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
         indexes.push_back(join_path(below, name.substr(0, name.size() - kIndexSuffix.size())));
       } else if (type == fs::file_type::none) {
         // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
-        return Error::from_errno(refused.value(), "cannot look at it").in_file(join_path(listed, name));
+        return Error::from_errno(refused.value(), "cannot examine it").in_file(join_path(listed, name));
       } else if (!it->is_directory(unknown)) {
         // A TFRecord that was not fetched is a link that leads nowhere, or a FIFO that somebody is to fill.
         others.push_back(join_path(below, name));

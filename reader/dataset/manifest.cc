@@ -78,7 +78,7 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
   }
   if (manifest.info.max_record_bytes > format::kMaxManifestEntryBytes) {
     return Error(Errc::bad_length,
-                 "an entry of the manifest would have " + std::to_string(manifest.info.max_record_bytes) + " bytes")
+                 "an entry of the manifest has " + std::to_string(manifest.info.max_record_bytes) + " bytes")
         .in_file(path);
   }
 
@@ -102,7 +102,7 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
   }
   // Index and entries may be those of an older manifest, where the disk has lost a write.
   if (fingerprint.value() != manifest.info.fingerprint) {
-    return Error(Errc::index_mismatch, "the entries are not those that the footer was written for").in_file(path);
+    return Error(Errc::index_mismatch, "the entries do not match the footer").in_file(path);
   }
   return shards;
 }

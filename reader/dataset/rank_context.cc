@@ -127,7 +127,7 @@ Result<std::uint32_t> slurm_local_world(const Lookup& lookup, const RankContext&
   if (list && node) {
     const std::optional<std::uint32_t> node_number = parse_number(*node);
     const auto tasks = node_number ? tasks_of_node(*list, *node_number) : std::nullopt;
-    if (!tasks) return bad_variable(kSlurmStepTasks, *list, "it does not tell the tasks of node " + *node);
+    if (!tasks) return bad_variable(kSlurmStepTasks, *list, "it does not have the tasks of node " + *node);
     return *tasks;
   }
   if (!lookup(kSlurm.local_world)) return context.local_rank + 1;

@@ -49,13 +49,14 @@ Error foreign_file(ByteView head, const std::string& path) {
   if (starts_as_gzip(head)) {
     return Error(Errc::not_dovetail, "this is a gzip file; if it holds TFRecords, pack it with " + pack).in_file(path);
   }
-  return Error(Errc::not_dovetail, "it does not begin as one").at(path, 0);
+  return Error(Errc::not_dovetail, "it does not begin like one").at(path, 0);
 }
 
 Error unfinished_file(const InputFile& file) {
-  return Error(Errc::unfinished,
-               "there is no trailer at its end: the writer did not finish, or the end was cut off; whole blocks before "
-               "that can be saved")
+  return Error(
+             Errc::unfinished,
+             "there is no trailer at its end: the writer did not finish, or the end was cut off; intact blocks before "
+             "that can be recovered")
       .at(file.path(), file.size());
 }
 
@@ -111,7 +112,7 @@ bool ends_as_dovetail(const std::string& path) {
 Error of_named_file(const Error& error, const std::string& path) {
   if (!error.is(Errc::not_dovetail) || error.path() != path) return error;
   if (path.ends_with(format::kShardSuffix) || ends_as_dovetail(path)) return error;
-  const std::string pack = "pack what it holds with `dovetail convert " + path + " --to DIR`";
+  const std::string pack = "pack its content with `dovetail convert " + path + " --to DIR`";
   return Error(Errc::foreign_file, error.offset() ? pack : error.detail()).in_file(path);
 }
 

@@ -92,7 +92,7 @@ std::optional<Error> find_gaps(const OneDataset& dataset, std::size_t unread) {
   return Error(Errc::missing_shard,
                "there is no good manifest, and " + gaps.words() + " of the dataset whose number " +
                    std::to_string(last.number) + " is " + dataset.name(last) + among +
-                   "; bring back what is missing, best with the manifest, or name the files to be read without it, as "
+                   "; restore the missing files, or the manifest too; or name the files to read without it, as "
                    "with " +
                    dataset.pattern())
       .in_file(dataset.folder);
@@ -107,13 +107,13 @@ std::optional<Error> find_misplaced(const OneDataset& dataset) {
   const Place& second = *(wrong + 1);
   const std::string what = first.number == second.number
                                ? dataset.name(first) + " and " + dataset.name(second) + " are both shard number " +
-                                     std::to_string(first.number) + " of one dataset; take one away"
+                                     std::to_string(first.number) + " of one dataset; remove one"
                                : dataset.name(first) + " is shard number " + std::to_string(first.number) +
                                      " of its dataset and " + dataset.name(second) + " number " +
                                      std::to_string(second.number) +
-                                     ", but their names sort the other way; rename them";
+                                     ", but their names sort in the other order; rename them";
   return Error(Errc::misplaced_shard, "there is no good manifest, and " + what +
-                                          ", bring back the manifest, or name the files to be read as they are, as "
+                                          ", restore the manifest, or name the files to read as they are, as "
                                           "with " +
                                           dataset.pattern())
       .in_file(dataset.folder);

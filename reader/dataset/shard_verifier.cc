@@ -28,7 +28,7 @@ bool all_zero(ByteView bytes) noexcept {
 }
 
 Error padding_in_use() {
-  return Error(Errc::bad_length, "the padding behind the block is not zero");
+  return Error(Errc::bad_length, "the padding after the block is not zero");
 }
 
 class ShardVerifier {
@@ -91,15 +91,16 @@ Result<void> ShardVerifier::check_front() {
     auto header = check_plain_block(offset, sequence, shard_.data_offset());
     if (!header) return note(header.error(), offset, 0, 0);
     if (sequence > 0 && !format::is_skippable(header->type)) {
-      report(Error(Errc::misplaced_block, "a block of this type does not belong before the data"), offset, 0, 0);
+      report(Error(Errc::misplaced_block, "a block of this type must not come before the data"), offset, 0, 0);
     }
     offset += header->span_bytes();
     ++sequence;
   }
   if (sequence != shard_.tail().first_sequence) {
-    report(Error(Errc::index_mismatch, std::to_string(sequence) + " blocks lie before the data, the footer counts " +
-                                           std::to_string(shard_.tail().first_sequence)),
-           offset, 0, 0);
+    report(
+        Error(Errc::index_mismatch, std::to_string(sequence) + " blocks come before the data, but the footer counts " +
+                                        std::to_string(shard_.tail().first_sequence)),
+        offset, 0, 0);
   }
   return {};
 }
@@ -140,7 +141,7 @@ void ShardVerifier::check_totals() {
   const auto compare = [&](const char* name, std::uint64_t in_footer, std::uint64_t in_records) {
     if (in_footer == in_records) return;
     report(Error(Errc::index_mismatch, std::string(name) + ": the " + told_by + " says " + std::to_string(in_footer) +
-                                           ", the records " + std::to_string(in_records)),
+                                           ", but the records give " + std::to_string(in_records)),
            shard_.tail().trailer.footer_offset, info.records, info.records);
   };
   compare("min_record_bytes", info.min_record_bytes, info.records == 0 ? 0 : min_record_bytes_);

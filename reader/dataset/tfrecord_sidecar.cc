@@ -25,15 +25,14 @@ namespace {
 
 Error stale(const InputFile& file, const std::string& what) {
   return Error(Errc::index_mismatch, "its index " + sidecar_path(file.path()) + " is stale: " + what +
-                                         "; where the file is as it should be, run `dovetail index " + file.path() +
-                                         "` again")
+                                         "; if the file is correct, run `dovetail index " + file.path() + "` again")
       .in_file(file.path());
 }
 
 Result<void> check_same_file(const InputFile& file, const format::TfrecordFacts& facts) {
   if (facts.info.file_bytes != file.size()) {
-    return stale(file, "the file had " + std::to_string(facts.info.file_bytes) + " bytes, and has " +
-                           std::to_string(file.size()));
+    return stale(file, "the file had " + std::to_string(facts.info.file_bytes) +
+                           " bytes when it was indexed, and now has " + std::to_string(file.size()));
   }
   std::array<std::byte, format::kTfrecordEndBytes> bytes;
   const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
@@ -82,7 +81,7 @@ bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noex
 Error of_lone_index(const std::string& path, const Error& error) {
   if (error.code() != boost::system::errc::no_such_file_or_directory || !has_sidecar(path)) return error;
   return Error(error.code(), "only its index " + sidecar_path(path) +
-                                 " is there: put the file back, or remove the index if it is not wanted")
+                                 " exists; restore the file, or remove the index if it is not needed")
       .in_file(path);
 }
 
@@ -93,7 +92,7 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   DOVETAIL_ASSIGN(auto metadata, shard.read_metadata());
   if (shard.framing() != Framing::blocks || shard.header().shard_number != format::kTfrecordIndexShardNumber ||
       metadata.record_type != format::kTfrecordIndexRecordType) {
-    return Error(Errc::index_mismatch, "this is no index of a TFRecord file").in_file(path);
+    return Error(Errc::index_mismatch, "this is not the index of a TFRecord file").in_file(path);
   }
   BlockLoader loader;
   auto facts = read_facts(shard, loader);
@@ -113,20 +112,19 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
 
 Result<void> check_in_its_place(const std::string& path) {
   if (path.ends_with(format::kShardSuffix) || !has_sidecar(path)) return {};
-  return Error(Errc::index_mismatch, "this is a shard, and the index of a TFRecord lies beside it; remove " +
-                                         sidecar_path(path) + " if the shard is what is wanted")
+  return Error(Errc::index_mismatch, "this is a shard, but the index of a TFRecord is beside it; remove " +
+                                         sidecar_path(path) + " to read the shard")
       .in_file(path);
 }
 
 Error is_index_only(const std::string& path) {
-  return Error(Errc::unknown_format, "this is the index of a TFRecord file, which lies beside it; open that")
-      .in_file(path);
+  return Error(Errc::unknown_format, "this is the index of the TFRecord file beside it; open that file").in_file(path);
 }
 
 Error is_part_manifest(const std::string& path) {
   return Error(Errc::unknown_format,
-               "this is the manifest of a part of a conversion, not a shard; `dovetail merge` the parts when all are "
-               "there, or name the shards beside it with a pattern, 'shard-*.dvt'")
+               "this is the manifest of a part of a conversion, not a shard; run `dovetail merge` when all parts are "
+               "finished, or name the shards beside it with a pattern, 'shard-*.dvt'")
       .in_file(path);
 }
 

@@ -81,7 +81,7 @@ Result<std::optional<Batch>> BatchReader::next() {
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // so that the sum is no overflow
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // keeps the sum from overflowing
   return impl_->reader->next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
 }
 void BatchReader::start_next(Handler handler) {

@@ -12,7 +12,7 @@ void LossReport::note_damage() {
   if (!damage_.has_new()) return;
   std::vector<LostRange> noted;
   {
-    const std::lock_guard lock(mutex_);  // around both: whoever finds nothing new here finds it in `ranges`
+    const std::lock_guard lock(mutex_);  // covers both: a caller that finds nothing new here finds it in `ranges`
     noted = damage_.take_new();
     ranges_.insert(ranges_.end(), noted.begin(), noted.end());
   }
@@ -48,7 +48,7 @@ void LossReport::warn(const std::vector<LostRange>& noted) {
     try {
       options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
                    ") of " + range.file + " are lost: " + range.reason);
-    } catch (const std::exception&) {  // short of memory: a warning is no reason to stop
+    } catch (const std::exception&) {  // out of memory: do not stop for a warning
     }
   }
 }

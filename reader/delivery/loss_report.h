@@ -14,17 +14,18 @@
 
 namespace dovetail::detail {
 
-/// Tells which records could not be delivered: in the statistics, and in the log unless the first of them ends the reader.
+/// Reports records that could not be delivered: in the statistics, and in the log unless the first of them ends the
+/// reader.
 ///
-/// Ownership: borrows what it is made from.
+/// Ownership: borrows its arguments.
 /// Threads:   any. The log is called with no lock held.
 class LossReport {
  public:
   LossReport(const ReaderOptions& options, DamageLog& damage) : options_(options), damage_(damage) {}
 
-  /// Takes what is new in the log of damage. Who then hands over rows can be sure that `ranges` is not behind them.
+  /// Takes new entries from the damage log. Rows that are handed over afterwards are never ahead of `ranges`.
   void note_damage();
-  /// The same for records that fit no columns, each once, up to `kNamedUnfit`.
+  /// The same for records that do not fit the columns, each once, up to `kNamedUnfit`.
   void note_unfit(const std::vector<Loss>& unfit);
   std::vector<LostRange> ranges() const;
 

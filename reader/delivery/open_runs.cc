@@ -22,13 +22,13 @@ namespace {
 constexpr std::uint32_t kMinOpenShards = 8;
 constexpr std::uint32_t kMaxOpenShards = 4096;
 
-/// Shards that follow each other and are ordered on their own.
+/// Consecutive shards that are ordered on their own.
 struct Shards {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// All shards, or in a mix those of each source with a weight.
+/// All shards; in a mix, those of each source that has a weight.
 std::vector<Shards> ordered_apart(const Plan& plan) {
   const PlanOptions& options = plan.options();
   if (!options.mix.enabled()) return {{0, plan.dataset().shards.size()}};
@@ -77,7 +77,7 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
     records += shard.records;
     longest = std::max(longest, std::min(shard.run_records, shard.records));
   }
-  // With `files` the lanes differ too much to tell.
+  // With `files` the lanes differ too much to estimate.
   const std::uint64_t runs = plan.options().assign == Assign::files ? 0 : records / plan.lanes() / longest;
   const std::uint64_t groups = std::max<std::uint64_t>(1, runs / least);
   return least + (least - 1 + groups - 1) / groups;
@@ -85,30 +85,31 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
 
 namespace {
 
-/// What a record of a shard takes in memory at the mean, before it is in its row. A large one that has a block to itself is
-/// read or decoded straight there.
+/// Mean memory of a record before it is in its row. A large record in a block of its own takes none: it is read or
+/// decoded straight into its row.
 std::uint64_t mean_bytes(const ShardInfo& shard, bool places) {
   const std::uint64_t mean = shard.raw_bytes / shard.records + 1;
   if (mean <= kPlacedBytes || !places) return mean;
-  // Blocks that are shared have at least two of them.
+  // A shared block has at least two records.
   const std::uint64_t sharing = std::min(shard.records, 2 * (shard.records - std::min(shard.records, shard.blocks)));
   const std::uint64_t shared = multiply_divide(mean, sharing, shard.records);
   return shard.min_record_bytes >= kPlacedBytes ? shared : std::max(shared, kPlacedBytes / 4);
 }
 
-/// What lies between them, and where they lie if they differ in size.
+/// Bytes between the records, and of the table of their places if they differ in size.
 std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
-  constexpr std::uint64_t kInATable = 4;        // the end of each
-  constexpr std::uint64_t kBesideABlock = 192;  // its header, and what aligns it
+  constexpr std::uint64_t kInATable = 4;        // the end of each record
+  constexpr std::uint64_t kBesideABlock = 192;  // its header and alignment
   const bool framed = !shard.name.ends_with(format::kShardSuffix);
   const std::uint64_t beside = (framed ? format::kTfrecordHeaderBytes + format::kTfrecordFooterBytes : kInATable) +
                                (one_size ? 0 : sizeof(RecordExtent));
   return saturating_add(product(beside, shard.records), product(kBesideABlock, shard.blocks));
 }
 
-/// What the pool of a lane has left of a group is copied to a room for twice as much, while the last room is still in use.
+/// The rest of a group in the pool of a lane is copied to a room of up to twice its size, while the last room is still
+/// in use.
 std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
-  const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // than the mean
+  const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // larger than the mean
   const std::uint64_t room = saturating_add(product(2, larger), kCopySlack);
   return product(2, BufferPool::rounded(static_cast<std::size_t>(std::min(room, UINT64_MAX / 4))));
 }
@@ -130,7 +131,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
     std::uint64_t block = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
       if (shard.records == 0) continue;
-      const std::uint64_t mean = mean_bytes(shard, places);  // 0 where all go straight to their rows
+      const std::uint64_t mean = mean_bytes(shard, places);  // 0 if all go straight to their rows
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
       const std::uint64_t held = mean == 0
                                      ? product(sizeof(RecordExtent), shard.records)
@@ -154,14 +155,14 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
       const std::uint64_t pool = std::min(product(plan.options().pool, record), divide_up(share, lanes));
       bytes.pool = saturating_add(bytes.pool, product(lanes, spare_bytes(pool, largest)));
     }
-    // The first and the last run of a lane may be parts of others, of which blocks are read whole.
+    // The first and the last run of a lane may be parts of runs, whose blocks are read whole.
     const std::uint64_t edge = std::max<std::uint64_t>(block, BufferPool::kSmallest);
     const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, edge) : 0;
     if (!files) bytes.least = saturating_add(bytes.least, saturating_add(group, edges));
     bytes.most = saturating_add(bytes.most, saturating_add(std::min(share, saturating_add(group, group)), edges));
     bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
   }
-  // Rooms are an eighth larger at most, and runs differ in size.
+  // Rooms are at most an eighth larger, and runs differ in size.
   for (std::uint64_t* each : {&bytes.least, &bytes.most, &bytes.of_each}) {
     *each = saturating_add(*each, *each / 4);
   }
@@ -169,14 +170,14 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
 }
 
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
-  constexpr std::uint64_t kOfTheTrainer = 16;  // and of the storage
+  constexpr std::uint64_t kOfTheTrainer = 16;  // of the trainer and the storage
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
   const std::uint64_t wanted = std::min<std::uint64_t>(plan.dataset().shards.size(), kMinOpenShards);
   const std::uint64_t free = limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer);
   if (wanted > free / descriptors_per_shard) {
-    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) +
-                                           " files open: raise the limit (ulimit -n) to at least " +
+    return Error(Errc::resource_limit, "the process may have only " + std::to_string(limit.rlim_cur) +
+                                           " files open; raise the limit (ulimit -n) to at least " +
                                            std::to_string(wanted * descriptors_per_shard + kOfTheTrainer));
   }
   const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;
@@ -188,7 +189,7 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   if (plan.options().order == OrderKind::global) return std::string();
   if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
-  // Fewer than twice `open_runs` are open.
+  // Fewer than twice `open_runs` runs are open.
   const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
   const std::uint64_t for_pool = read_ahead_bytes - std::min(read_ahead_bytes, bytes.least);
   const std::uint64_t pool_fits =
@@ -199,7 +200,7 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   const bool of_pool = bytes.pool > needed / 2;
   const std::string what = (of_pool ? "pool = " + std::to_string(plan.options().pool)
                                     : "open_runs = " + std::to_string(plan.options().open_runs)) +
-                           " needs up to " + std::to_string(needed) + " bytes of memory, and memory_bytes leaves " +
+                           " needs up to " + std::to_string(needed) + " bytes of memory, but memory_bytes leaves " +
                            std::to_string(read_ahead_bytes) + ": ";
   std::string fits;
   if (of_pool && pool_fits > 0) {
@@ -207,11 +208,11 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   } else if (!of_pool && runs_fit > 0) {
     fits = "open_runs = " + std::to_string(runs_fit) + " fits; or ";
   }
-  // What is added goes to slots as well, half of it at most.
+  // At most half of the added memory goes to slots.
   const std::string help = fits + "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
                            (of_pool ? "" : ", or pack with fewer --run-records");
   if (refused) return Error(Errc::budget_too_small, what + help);
-  return what + "little is read ahead; " + help;
+  return what + "too little for read-ahead; " + help;
 }
 
 }  // namespace dovetail::detail

@@ -14,19 +14,19 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Blocks are read with one call up to so many bytes.
+/// Largest read of several blocks in one call.
 constexpr std::uint64_t kReadBytes = 64 << 10;
-constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // of a storage past the page cache
-/// Slots whose rows are walked before they are filled, so that their records are on their way into the caches meanwhile.
+constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // for a storage that bypasses the page cache
+/// Slots that are walked before they are filled, so that their records are prefetched into the caches.
 constexpr std::size_t kWalkedAhead = 2;
 
-/// What becomes columns goes through memory. Where batches share slots no record is that large, whatever a damaged index
-/// says.
+/// Records that become columns go through memory. If batches share slots, no record is large enough, even if a damaged
+/// index claims so.
 bool none_is_placed(const ReaderSetup& setup) {
   return setup.batches_per_slot > 1 || setup.options.columns.has_value();
 }
 
-/// The size of all records, if they come to their rows from runs in memory and have one; else 0.
+/// The size of all records, if they have one size and come to their rows from runs in memory; else 0.
 std::uint32_t fetched_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
   if (plan.options().order == OrderKind::global) return 0;
   const std::uint32_t bytes = common_record_bytes(dataset).value_or(0);
@@ -112,7 +112,7 @@ void RankReader::stop_all() {
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
   busy.unlock();
-  queue_->complete();  // before what may take its time
+  queue_->complete();  // before anything slow
   if (metrics_ != nullptr) metrics_->write();
 }
 
@@ -122,7 +122,7 @@ void RankReader::async_next(ReadyQueue::Handler handler) {
 }
 
 ReadyQueue::Outcome RankReader::next(ReadyQueue::Deadline until) {
-  ReadyQueue::Outcome outcome;  // the only one that is returned, so that it is made at the caller's
+  ReadyQueue::Outcome outcome;  // the only one returned, so that it is constructed in place
   take_next(outcome, until);
   if (metrics_ != nullptr && outcome.has_value()) metrics_->handed_over(!outcome->has_value(), Clock::now());
   return outcome;
@@ -131,7 +131,7 @@ ReadyQueue::Outcome RankReader::next(ReadyQueue::Deadline until) {
 void RankReader::take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until) {
   Clock::time_point now;
   if (queue_->begin(outcome, now)) return;
-  // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
+  // At least once: a reader with one thread may leave the work to a trainer that only polls.
   while (help(now)) {
     if (queue_->take(outcome, now)) return;
     if (until.has_value() && Clock::now() >= *until) break;
@@ -147,9 +147,9 @@ bool RankReader::help(Clock::time_point& now) noexcept {
       replay_.refill(*queue_);
       return true;
     }
-    if (!options_.transform) job = claim_locked();  // which never runs on a thread of the trainer
+    if (!options_.transform) job = claim_locked();  // a transform never runs on a thread of the trainer
     if (job.kind == Job::Kind::none) {
-      // From here on the trainer stands still, and its core is free for a worker.
+      // From here on the trainer waits, and its core is free for a worker.
       queue_->stand_still(cause_locked());
       kick_locked();
       return false;
@@ -219,7 +219,7 @@ RankReader::Job RankReader::choose_locked() {
     arrived_.pop_front();
     return {.kind = Job::Kind::check, .flight = flight, .read = read};
   }
-  // What is far away is asked for before anything else is done.
+  // Reads that must wait for storage are requested before anything else.
   if (store_.cold()) {
     if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   }
@@ -235,7 +235,7 @@ RankReader::Job RankReader::choose_locked() {
     walked_.failure = std::move(failure);
     hand_over_locked();
   }
-  // Looking for something to fetch makes runs ready of which nothing is to be read, and closes shards.
+  // Looking for a piece to fetch makes runs ready that need no reading, and closes shards.
   return wants_walk_locked() ? claim_walk_locked() : claim_fill_locked();
 }
 
@@ -268,7 +268,7 @@ bool RankReader::wants_walk_locked() const {
 
 bool RankReader::can_fill_locked(const Flight& flight) const {
   if (flight.busy || flight.reads_left > 0 || flight.filled == flight.walked || flight.error) return false;
-  // What a walk goes on with is filled in part only where it has to wait, which may be for just that.
+  // A flight that is still walked is filled in part only if the walk is blocked, perhaps by these very rows.
   if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
   return flight.lease != nullptr || ring_->has_free();
@@ -277,7 +277,7 @@ bool RankReader::can_fill_locked(const Flight& flight) const {
 Flight* RankReader::next_fill_locked() const {
   for (const std::unique_ptr<Flight>& flight : flights_) {
     if (can_fill_locked(*flight)) return flight.get();
-    // Slots are taken in order: the trainer gets back first what it got first.
+    // Slots are taken in order: the trainer gets them back in the order in which it got them.
     if (flight->lease == nullptr && flight->row_count > 0) break;
   }
   return nullptr;
@@ -322,7 +322,7 @@ RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) no
 }
 
 void RankReader::fail_locked(Error error) noexcept {
-  if (end_.failed || replay_.complete()) return;  // what is repeated needs nothing that could fail
+  if (end_.failed || replay_.complete()) return;  // repeated batches cannot fail
   end_.failed = true;
   queue_->fail(std::move(error));
 }
@@ -341,7 +341,7 @@ void RankReader::hand_over_locked() {
                            .slab_bytes = rules_.slab_bytes};
       tally_.stats.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (replay_.wanted()) replay_.keep(batches);
-      // Before the trainer may be the last who has it: a slot must not come free here.
+      // Before the trainer may be the last owner: the slot must not come free under the lock.
       if (flight.ready == flight.batches) flight.lease.reset();
       queue_->push(std::move(batches));
       flight.handed_over = flight.ready;
@@ -373,7 +373,8 @@ Stall RankReader::cause_locked() const {
 
 State RankReader::state() const {
   const ReadyQueue::HandedOver last = queue_->handed_over();
-  if (last.origin == nullptr) return plan_.state(last.position.value_or(options_.start)).value();  // planned before
+  if (last.origin == nullptr)
+    return plan_.state(last.position.value_or(options_.start)).value();  // already planned, so it cannot fail
   State state = *last.origin;
   state.phases.back().steps += last.position->step - state.position().step;
   return state;

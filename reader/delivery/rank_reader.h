@@ -34,39 +34,40 @@
 
 namespace dovetail::detail {
 
-/// The batches of one slot on their way to the trainer. The reader's lock guards it. While it is busy, the thread that
-/// walks or fills it has `rows`, `filled`, `fill` and what goes with them to itself.
+/// The batches of one slot on their way to the trainer. Guarded by the reader's lock. While it is busy, the thread that
+/// walks or fills it owns `rows`, `filled` and `fill`.
 struct Flight : FlightStart {
-  WalkedRows rows;  ///< Of whoever is at it.
+  WalkedRows rows;  ///< Owned by the thread at work.
   std::uint32_t walked = 0;
-  std::size_t next_part = 0;         ///< Of the rows, to be filled.
-  std::uint32_t filled = 0;          ///< Rows; of whoever is at it,
-  std::uint32_t settled = 0;         ///< who says so here.
+  std::size_t next_part = 0;         ///< Next part of the rows to fill.
+  std::uint32_t filled = 0;          ///< Rows filled; owned by the thread at work.
+  std::uint32_t settled = 0;         ///< Rows filled, as published by that thread.
   std::shared_ptr<SlotLease> lease;  ///< From its first row on.
   SlotFill fill;
   bool begun = false;
-  std::uint32_t reads_left = 0;  ///< Of those that the storage makes for it.
+  std::uint32_t reads_left = 0;  ///< Reads that the storage has not finished.
   std::chrono::nanoseconds filling_time{};
-  std::uint32_t ready = 0;  ///< Batches,
+  std::uint32_t ready = 0;  ///< Batches that are complete.
   std::uint32_t handed_over = 0;
-  std::optional<Error> error;              ///< Why the next one never will be.
-  bool busy = false;                       ///< Somebody walks it, or fills it.
-  std::optional<std::uint64_t> shards_at;  ///< It waits for a shard since so many changes of the table.
+  std::optional<Error> error;              ///< Why the next batch cannot be completed.
+  bool busy = false;                       ///< A thread walks or fills it.
+  std::optional<std::uint64_t> shards_at;  ///< Set while it waits for a shard: the change count of the table then.
 
   explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
-  /// Makes it as new. Its lists keep their memory.
+  /// Resets it. Its lists keep their memory.
   void reset();
   bool is_walked() const noexcept { return !busy && walked == row_count && (batches > 0 || end_of_epoch); }
 };
 
-/// The machine behind a `BatchReader`: walks the rows of a rank, has the runs that they lie in fetched, fills slots with
-/// them, and hands the batches over in order.
+/// The machine behind a `BatchReader`: walks the rows of a rank, has their runs fetched, fills slots, and hands the
+/// batches over in order.
 ///
-/// There are four kinds of work, each some microseconds to some hundred long: walk the rows of a slot, fill a slot that is
-/// walked, check a read that has arrived, fetch a piece of a run. Any thread takes what is due soonest, does it without the lock, and looks again. A trainer
-/// that waits for a batch works as well: it would otherwise stand still, and what it reads stays in the caches of its core.
+/// There are four kinds of jobs, each some microseconds to some hundred long: walk the rows of a slot, fill a walked
+/// slot, check a read that arrived, fetch a piece of a run. Any thread claims the job that is due soonest, does it
+/// without the lock, and looks again. A trainer that waits for a batch works too: it would otherwise be idle, and the
+/// data that it touches stays in the caches of its core.
 ///
-/// Ownership: shared, since a trainer may release a slot while it is destroyed.
+/// Ownership: shared, because a trainer may release a slot during destruction.
 /// Threads:   all public functions may be called from any thread.
 class RankReader final : public SlotListener, public std::enable_shared_from_this<RankReader> {
  public:
@@ -75,10 +76,10 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
   /// Begins to read ahead. Errors: those of `MetricsFile::begin`.
   Result<void> start();
-  /// Waits for reads and work under way. Idempotent.
+  /// Waits for reads and jobs in flight. Idempotent.
   void stop();
 
-  /// Errors: `not_yet` where nothing has come at `until` and the piece of work at hand is done.
+  /// Errors: `not_yet` if nothing came before `until`; finishes the current job first.
   ReadyQueue::Outcome next(ReadyQueue::Deadline until = {});
   void async_next(ReadyQueue::Handler handler);
 
@@ -100,25 +101,25 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     Flight* flight = nullptr;
     RowRead* read = nullptr;
     RunStore::Work fetch = {};
-    bool by_trainer = false;  ///< Claimed by one.
+    bool by_trainer = false;  ///< Claimed by a trainer's thread.
   };
-  /// Holds the lock. Whom it has let get a batch is told once it is free.
+  /// Holds the lock. After unlocking, notifies the requests that got a batch meanwhile.
   class Lock;
-  /// How far the rows are walked.
+  /// Progress of the walk.
   struct Walked {
     std::uint64_t rows = 0;
-    bool busy = false;                        ///< Somebody walks.
-    bool all = false;                         ///< Nothing comes behind.
-    std::optional<std::uint64_t> blocked_at;  ///< It waits for runs since so many changes of the store.
-    std::optional<Error> failure;             ///< Why nothing comes behind.
+    bool busy = false;                        ///< A thread walks.
+    bool all = false;                         ///< The walk has reached the end.
+    std::optional<std::uint64_t> blocked_at;  ///< Set while it waits for runs: the change count of the store then.
+    std::optional<Error> failure;             ///< Why the walk cannot continue.
   };
-  /// Who is at work.
+  /// Threads at work.
   struct AtWork {
-    unsigned workers = 0;   ///< That are running, or about to.
-    unsigned trainers = 0;  ///< That do a job.
+    unsigned workers = 0;   ///< Workers that run, or are about to.
+    unsigned trainers = 0;  ///< Trainer threads that do a job.
     std::condition_variable_any no_trainer;
   };
-  /// Why no more work is begun.
+  /// Why no more jobs are started.
   struct End {
     bool failed = false;
     bool stopping = false;
@@ -129,11 +130,11 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     WaitedReads waited;
   };
 
-  // rank_reader.cc: who works when.
+  // rank_reader.cc: scheduling.
   void stop_all();
   /// Fills in an outcome.
   void take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until);
-  /// Does a piece of work on the trainer's thread, from `now` on, which becomes its end. False where there is none.
+  /// Does one job on the trainer's thread. `now` is its start, and becomes its end. False if there is no job.
   bool help(Clock::time_point& now) noexcept;
   void work();
   void kick() noexcept;
@@ -147,32 +148,31 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
   bool ended_locked() const { return end_.stopping || end_.failed || replay_.complete(); }
-  /// Does a job from `now` on; gives when it has ended.
+  /// Does a job that starts at `now`; returns its end.
   Clock::time_point run(Job job, Clock::time_point now) noexcept;
   void fail_locked(Error error) noexcept;
   void hand_over_locked();
   Stall cause_locked() const;
 
-  // rank_reader_jobs.cc: what is done.
-  // They begin at a time, and give when they have ended.
+  // rank_reader_jobs.cc: the jobs. They take their start time and return their end time.
   Clock::time_point run_walk(Flight& flight, bool by_trainer, Clock::time_point began);
   Clock::time_point run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began);
   Clock::time_point run_fill(Flight& flight, bool by_trainer, Clock::time_point began);
   Clock::time_point run_check(Flight& flight, RowRead& read, bool by_trainer, Clock::time_point began);
-  /// Gives how many bytes are there now.
+  /// Returns the bytes that are in memory now.
   std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now);
-  /// Whether all rows of a part that are walked are filled.
+  /// Returns whether all walked rows of a part are filled.
   bool fill_part(Flight& flight);
   void read_later(Flight& flight, const std::vector<RowRead*>& reads);
   void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
   void note_waited(const RunStore::Waited& read) noexcept;
   void note_waited_locked(const RunStore::Waited& read);
-  /// Writes what has just been done on this thread into the timeline, if there is one.
+  /// Records an event of this thread in the timeline, if there is one.
   void trace(TimelineEvent event) const;
-  /// The same of steps of a flight, from this row on.
+  /// The same for the steps of a flight, from this row on.
   void trace_rows(TimelineEvent event, const Flight& flight, std::uint32_t row) const;
   void finish_fill(Flight& flight);
-  /// All rows before this one are filled.
+  /// All rows before the result are filled.
   std::uint64_t filled_rows_locked() const;
 
   const Dataset dataset_;
@@ -189,7 +189,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   LossReport losses_;
   ShardTable shards_;
   RunStore store_;
-  RankRows rows_;  // of whoever walks
+  RankRows rows_;  // owned by the walking thread
   const FillParts parts_;
   const std::unique_ptr<MetricsFile> metrics_;  // or null
 

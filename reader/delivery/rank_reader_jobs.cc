@@ -11,7 +11,7 @@ namespace dovetail::detail {
 
 namespace {
 
-// Pieces of runs, with the reader's lock taken once for all of them.
+// Bytes of run pieces fetched per lock acquisition.
 constexpr std::uint64_t kFetchedAtOnce = 256 << 10;
 
 }  // namespace
@@ -122,7 +122,7 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, bool by_train
 
 bool RankReader::fill_part(Flight& flight) {
   SlotFill& fill = flight.fill;
-  // A walk that goes on may have made the last one longer.
+  // The walk may have extended the last part.
   while (flight.rows.parts[flight.next_part].end == flight.filled) ++flight.next_part;
   const WalkedRows::Part part = flight.rows.parts[flight.next_part];
   const std::uint32_t rows = std::min(part.end, flight.walked) - flight.filled;
@@ -146,7 +146,7 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
     flight.reads_left = static_cast<std::uint32_t>(reads.size());
     tally_.stats.waiting_reads += reads.size();
   }
-  // The last of them may end the flight before this loop does, so that it looks at none after that one.
+  // The last of them may end the flight before this loop does, so the loop must not touch it afterwards.
   for (RowRead* const read : reads) {
     storage_->read(read->file->file(), read->offset(), read->destination(),
                    [this, &flight, read, began = Clock::now()](Result<void> outcome) {

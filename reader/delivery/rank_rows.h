@@ -16,30 +16,31 @@
 
 namespace dovetail::detail {
 
-/// Which batches a flight has; or the end of an epoch.
+/// The batches of a flight, or the end of an epoch.
 struct FlightStart {
-  std::shared_ptr<const State> origin;  ///< That the state of a batch is counted from.
+  std::shared_ptr<const State> origin;  ///< Base of the states of the batches.
   std::uint32_t epoch = 0;
-  std::uint64_t step = 0;  ///< Of the first batch.
+  std::uint64_t step = 0;  ///< Step of the first batch.
   std::uint32_t batches = 0;
   std::uint32_t row_count = 0;
   bool end_of_epoch = false;
-  std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
+  std::uint64_t first_row = 0;  ///< Number of rows walked before.
 };
 
 /// The rows of a rank, epoch after epoch, cut into flights.
 ///
-/// Ownership: borrows all that it is made from.
+/// Ownership: borrows its arguments.
 /// Threads:   none; one thread walks at a time.
 class RankRows {
  public:
   RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
            ShardTable& shards, RunStore& store);
 
-  /// Gives a flight the next batches, or the end of an epoch; false where the epochs are over. Errors: those of `Plan`.
+  /// Assigns the next batches, or the end of an epoch, to a flight; false if the epochs are over. Errors: those of
+  /// `Plan`.
   Result<bool> begin(FlightStart& flight);
-  /// Walks on from row `from` of the flight that was begun last. Gives how many rows; fewer than it has where runs are not
-  /// ready.
+  /// Continues the walk at row `from` of the flight that was begun last. Returns the number of rows, fewer than
+  /// requested if runs are not ready.
   std::uint32_t walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from);
 
  private:

@@ -31,8 +31,8 @@ constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
-/// Batches that are smaller at the mean share a slot, so that what a step costs beside its bytes is spent once for all of them;
-/// but never so many that slots take more than an eighth of the budget.
+/// Batches with a smaller mean share a slot, which divides the fixed cost of a step among them. Slots never take more
+/// than an eighth of the budget for this.
 constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
 
@@ -40,7 +40,7 @@ Error out_of_range(const std::string& name, std::uint64_t value, const std::stri
   return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
 }
 
-/// The callback, called by one thread at a time. A warning that cannot be written is no reason to stop.
+/// Serialises calls of the callback. A warning that cannot be written does not stop the reader.
 std::function<void(std::string_view)> one_at_a_time(std::function<void(std::string_view)> log) {
   if (!log) return log;
   struct Guarded {
@@ -76,7 +76,7 @@ Result<void> check(const ReaderOptions& options) {
   if (options.device < -1) {
     return Error(Errc::invalid_option,
                  "device = " + std::to_string(options.device) +
-                     " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+                     " is out of range: give a CUDA device number, from 0, or -1 for the current device");
   }
   if (options.hung_after < options.hung_after.zero() || options.hung_after > kMostHungAfter) {
     return Error(Errc::invalid_option,
@@ -86,10 +86,10 @@ Result<void> check(const ReaderOptions& options) {
     return Error(Errc::invalid_option, "on_hung_read = fail needs a hung_after above 0");
   }
   if (options.transform && !options.columns.has_value()) {
-    return Error(Errc::invalid_option, "transform needs columns: name those that it fills");
+    return Error(Errc::invalid_option, "transform needs columns; name those that it fills");
   }
   if (options.transform.fill && options.transform.fill_batch) {
-    return Error(Errc::invalid_option, "transform has fill and fill_batch; set one of them");
+    return Error(Errc::invalid_option, "transform has both fill and fill_batch; set only one of them");
   }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
@@ -108,7 +108,7 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// What the largest block takes of read-ahead, as read and as decoded at the same time.
+/// Read-ahead memory of the largest block, stored and decoded at the same time.
 std::uint64_t largest_block(const Dataset& dataset) {
   std::uint64_t largest = 0;
   for (const ShardInfo& shard : dataset.shards()) {
@@ -119,15 +119,15 @@ std::uint64_t largest_block(const Dataset& dataset) {
   return largest;
 }
 
-/// What a batch takes.
+/// Memory of a batch.
 struct BatchBytes {
-  std::uint64_t least = 0;       ///< In its slab, without which nothing can be delivered;
-  std::uint64_t most = 0;        ///< with the largest records.
-  std::uint64_t least_held = 0;  ///< By the decoder of its columns, beside the slab.
+  std::uint64_t least = 0;       ///< Smallest slab that can deliver anything.
+  std::uint64_t most = 0;        ///< Slab for the largest records.
+  std::uint64_t least_held = 0;  ///< Least memory of its column decoder, beside the slab.
   std::uint64_t most_held = 0;
 };
 
-/// What it takes with records of the mean size.
+/// Slab size for records of the mean size.
 std::uint64_t mean_batch_bytes(const Dataset& dataset, std::uint32_t rows) {
   const std::uint64_t mean = dataset.raw_bytes() / std::max<std::uint64_t>(dataset.records(), 1);
   return SlabLayout::for_rows(rows).values + mean * rows;
@@ -153,16 +153,16 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   for (const ShardInfo& shard : dataset.shards()) {
     largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
   }
-  if (options.transform) largest_record = kMaxColumnRowBytes;  // what it makes of one may be of any size
+  if (options.transform) largest_record = kMaxColumnRowBytes;  // its output may have any size
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
-  // A decoder is in use for each slot that is being filled, by the threads and the trainer.
+  // Each slot that is being filled uses a decoder: one per thread, and one for the trainer.
   const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
-  const std::uint64_t parts = shares.slots + 2 * decoders;  // what they hold grows by doubling
+  const std::uint64_t parts = shares.slots + 2 * decoders;  // decoders grow by doubling
   const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
   const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, block_bytes);
-  // Where decoders need less than a slot each, slots get the rest.
+  // If decoders need less than a slot each, slots get the rest.
   const std::uint64_t even = left / 2 / parts;
   const std::uint64_t held = std::min(batch.most_held, even);
   const std::uint64_t share = (left / 2 - 2 * decoders * held) / shares.slots / kSlotAlignment * kSlotAlignment;
@@ -175,13 +175,13 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
     return Error(Errc::budget_too_small,
                  "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
                      std::to_string(shares.slots) + " slots" +
-                     (decoders > 0 ? ", what " + std::to_string(decoders) + " decoders of columns hold" : "") +
+                     (decoders > 0 ? ", the memory of " + std::to_string(decoders) + " column decoders" : "") +
                      " and one block; " + std::to_string(most_parts * least + block_bytes) +
                      (columns == nullptr ? " are enough for one record per slot"
-                                         : " are enough for what is fixed of the columns"));
+                                         : " are enough for the fixed part of the columns"));
   }
   shares.slab_bytes = shares.slot_bytes;
-  // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
+  // Shared slots have room for their largest records, so they wait only for blocks.
   if (options.replay == 0 && !options.transform && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
     const std::uint64_t mean = columns == nullptr ? mean_batch_bytes(dataset, options.plan.batch) : shares.slab_bytes;
     const std::uint64_t most = std::min(kSharedSlotBytes / mean, share / 4 / shares.slab_bytes);
@@ -197,7 +197,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
 namespace {
 
 HostMemoryOptions host_memory(const ReaderOptions& options) {
-  constexpr unsigned kMostTouchingThreads = 16;  // memory is not faster with more
+  constexpr unsigned kMostTouchingThreads = 16;  // more threads do not make memory faster
   return {.registration = options.registration,
           .device = options.device,
           .huge_pages = options.huge_pages == HugePages::on,
@@ -208,14 +208,14 @@ HostMemoryOptions host_memory(const ReaderOptions& options) {
 
 Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads, const ReaderOptions& options) {
   try {
-    // The user's code keeps with a thread what is expensive to make.
+    // User code may keep expensive objects per thread.
     return std::make_unique<ThreadPool>(threads, static_cast<bool>(options.transform));
   } catch (const std::system_error& failure) {
     return Error(Errc::resource_limit, std::string("the threads of the reader cannot be started: ") + failure.what());
   }
 }
 
-/// Checks where the reader begins, and logs what the options mean there.
+/// Checks the starting position, and logs its consequences.
 Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
   DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(options.start.epoch));
   const std::string epoch = "epoch " + std::to_string(options.start.epoch);
@@ -230,7 +230,7 @@ Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
   }
   if (options.log && plan.changes_world() && left > 0 && options.plan.assign == Assign::files) {
     options.log("the world has changed in " + epoch +
-                ": the rest of it is cut even, whole files come back with the next epoch");
+                ": the rest of it is divided evenly; the next epoch assigns whole files again");
   }
   return {};
 }
@@ -247,7 +247,7 @@ Result<std::unique_ptr<Storage>> open_storage(const ReaderOptions& options, Thre
 
 void log_registration(const SlotRing& ring, const ReaderOptions& options) {
   if (!options.log || options.registration != Registration::preferred || ring.registered()) return;
-  // Where there is no device, nobody misses its memory.
+  // Without a device, unregistered memory costs nothing.
   if (options.device < 0 && !HostRegistration::device(options.device).has_value()) return;
   options.log("batches are not in page-locked memory: " + ring.memory().note());
 }
@@ -274,7 +274,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
                                                           columns == nullptr ? nullptr : &columns->sizes(), threads));
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
-  // As `RankReader` places records.
+  // The same condition as in `RankReader`.
   const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
   const OpenBytes bytes = open_bytes(dataset, plan, places);
   DOVETAIL_ASSIGN(const std::string open_runs,

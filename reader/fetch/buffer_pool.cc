@@ -15,11 +15,11 @@ std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) n
   return bytes.subspan(before, (bytes.size() - before) / page * page);
 }
 
-// Allocators keep what is freed between what is not, in a heap for every few threads: buffers of many sizes that come
-// and go within the budget would together stay resident as twice as much, and more.
+// Allocators keep freed memory that lies between live blocks, in several heaps. Buffers of many sizes within the budget
+// would therefore stay resident at twice its size or more.
 void AlignedBuffer::give_up() noexcept {
   constexpr std::size_t kWorthACall = 16384;
-  // The system's own size: the kernel rounds up to it, so that a smaller one would lose what comes behind the buffer.
+  // The system's page size: the kernel rounds up to it, so a smaller value would free bytes behind the buffer.
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::span<std::byte> pages = whole_pages({data_, size_}, page);
   if (pages.size() >= kWorthACall) (void)::madvise(pages.data(), pages.size(), MADV_DONTNEED);
@@ -54,7 +54,7 @@ void BufferPool::give_back(AlignedBuffer buffer) {
   used_ -= size;
   if (used_ + idle_ + size > budget_) return;
   idle_buffers_[size].push_back(std::move(buffer));
-  idle_ += size;  // last: what cannot be kept does not count
+  idle_ += size;  // last, so that a failure above does not count
 }
 
 void BufferPool::trim(std::uint64_t room) {

@@ -11,10 +11,10 @@
 
 namespace dovetail::detail {
 
-/// The pages that lie in `bytes` as a whole.
+/// The whole pages in `bytes`.
 std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) noexcept;
 
-/// Owned bytes, aligned for blocks, with some slack behind them that decoders may overwrite.
+/// Owned bytes, aligned for blocks, followed by some slack that decoders may overwrite.
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -39,7 +39,7 @@ class AlignedBuffer {
   explicit operator bool() const noexcept { return data_ != nullptr; }
 
  private:
-  /// The allocator gets the addresses, and the system the pages at once.
+  /// Returns the pages to the system at once, and the addresses to the allocator.
   void give_up() noexcept;
 
   std::byte* data_ = nullptr;
@@ -49,27 +49,28 @@ class AlignedBuffer {
 /// Hands out buffers within a budget and keeps returned ones for the next use, so that steady reading does not
 /// allocate.
 ///
-/// Sizes are rounded up to one of eight classes per power of two: at most an eighth is wasted, and few sizes are in
-/// use. Units:   bytes, by the rounded size. Threads: none; guarded by the reader's lock.
+/// Sizes are rounded up to one of eight classes per power of two: this wastes at most an eighth, and keeps the number
+/// of sizes small. Units: bytes, by the rounded size.
+/// Threads: none; guarded by the reader's lock.
 class BufferPool {
  public:
-  /// What a buffer takes at least.
+  /// Smallest size of a buffer.
   static constexpr std::size_t kSmallest = 4096;
 
   explicit BufferPool(std::uint64_t budget) : budget_(budget) {}
 
-  /// What `take(bytes)` charges.
+  /// Bytes that `take(bytes)` charges.
   static std::size_t rounded(std::size_t bytes) noexcept;
-  /// Whether so much more can be taken within the budget.
+  /// Whether this many more bytes fit the budget.
   bool fits(std::uint64_t rounded_bytes) const noexcept { return used_ + rounded_bytes <= budget_; }
-  /// A buffer of at least `bytes`. Drops idle buffers where they would exceed the budget; may exceed it itself, so ask
+  /// A buffer of at least `bytes`. Drops idle buffers that would exceed the budget; may exceed it itself, so check
   /// `fits` first.
   AlignedBuffer take(std::size_t bytes);
-  /// Takes a buffer back. Nothing happens for an empty one.
+  /// Takes a buffer back. Does nothing for an empty one.
   void give_back(AlignedBuffer buffer);
 
   std::uint64_t budget() const noexcept { return budget_; }
-  /// In use now, and at most so far.
+  /// Bytes in use now, and their peak.
   std::uint64_t used() const noexcept { return used_; }
   std::uint64_t peak() const noexcept { return peak_; }
 

@@ -13,31 +13,31 @@
 
 namespace dovetail::detail {
 
-/// Records of a shard that cannot be delivered: those of a block that is damaged, or of a shard that cannot be opened.
+/// Records of a shard that cannot be delivered: those of a damaged block, or of a shard that cannot be opened.
 struct Loss {
   std::uint32_t shard = 0;
   std::uint64_t first_record = 0;  ///< Records [first_record, end_record) of the shard.
   std::uint64_t end_record = 0;
   Error error;               ///< Names the file, and the offset of the block.
-  bool whole_shard = false;  ///< It cannot be opened: its blocks may be good.
+  bool whole_shard = false;  ///< The shard cannot be opened; its blocks may be good.
 };
 
-/// What a reader has found damaged, each block or shard once.
+/// The damage that a reader has found, each block or shard once.
 ///
 /// Threads: any.
 class DamageLog {
  public:
   explicit DamageLog(const Dataset& dataset) : dataset_(dataset) {}
 
-  /// `first_id` is that of its first record.
+  /// `first_id` is the id of its first record.
   void note(std::uint64_t first_id, Loss loss);
-  /// What is new since the last `take_new`.
+  /// Whether there is news since the last `take_new`.
   bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
   std::vector<LostRange> take_new();
 
-  /// Whether the record lies in a block that is damaged.
+  /// Whether the record lies in a damaged block.
   bool is_damaged(std::uint64_t id) const noexcept;
-  /// Why a record is lost: its block, else its shard. Needs: one of them is noted.
+  /// Why a record is lost: the loss of its block, else of its shard. Needs: one of them is noted.
   Loss loss_of(std::uint64_t id) const;
 
  private:

@@ -30,7 +30,7 @@ void Fetched::find_singles(const DamageLog& damage, std::uint32_t record_bytes, 
     }
     bytes += entry.bytes;
   }
-  // They are part of what pools keep, for which memory is left.
+  // They count as pool memory, which has its own reserve.
   if (bytes > 0) copies = AlignedBuffer(bytes);
   std::size_t at = 0;
   for (Single& single : singles) {

@@ -17,7 +17,7 @@ LoadedRun::LoadedRun(const ShardFile& file, const Run& run, RunPieces pieces, co
   if (rules_.record_bytes != 0) return;
   auto* const extents = reinterpret_cast<RecordExtent*>(room_.data());
   extents_ = {extents, static_cast<std::size_t>(run.count)};
-  std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());  // what is damaged has none
+  std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());  // damaged records have none
   if (!pieces_.placed) return;
   const std::size_t first = file.block_of(run.first_record);
   for (std::size_t block = first; file.first_record(block) < run.first_record + run.count; ++block) {
@@ -42,7 +42,7 @@ LoadedRun::Filled LoadedRun::fill(std::size_t piece, const Result<void>& read, s
     if (done) done = fill_block(of, block, stored);
     const format::IndexEntry& entry = file_->blocks()[block];
     if (!done && (read || !storage.gave_up(read.error()))) {
-      // Bits also flip in memory and on the way from storage; only what fails twice is damage, and only that block.
+      // Bits also flip in memory and in transfers: only a block that fails twice is damaged.
       ++filled.retried_reads;
       const auto into = stored.subspan(static_cast<std::size_t>(entry.offset - of.file_offset),
                                        static_cast<std::size_t>(stored_bytes(*file_, block)));
@@ -60,11 +60,11 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
   const format::IndexEntry& entry = file_->blocks()[block];
   const ByteView of_block = stored.subspan(static_cast<std::size_t>(entry.offset - piece.file_offset),
                                            static_cast<std::size_t>(stored_bytes(*file_, block)));
-  // The index is checked in its sums only, and the memory follows from the one size of all records.
+  // Only sums of the index are checked, but the memory is sized for records of one size.
   if (rules_.record_bytes != 0 && entry.raw_bytes != std::uint64_t{entry.records} * rules_.record_bytes) {
     return Error(Errc::index_mismatch, "records are not all of " + std::to_string(rules_.record_bytes) + " bytes");
   }
-  // A TFRecord's records stay where they are read; what is decoded beside them is where they end.
+  // A TFRecord's records stay where they are read; only their ends are decoded, into separate memory.
   std::vector<std::byte> ends;
   std::span<std::byte> out;
   if (keeps_stored(*file_)) {
@@ -78,7 +78,7 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
     } else {
       for (std::size_t i = piece.first_block; i < block; ++i) offset += file_->blocks()[i].raw_bytes;
     }
-    // What the decoder may overwrite behind the bytes is free only behind the last ones.
+    // The slack that the decoder may overwrite is free only behind the last blocks.
     const bool last = block + 1 == pieces_.pieces.back().end_block;
     out = {room_.data() + offset, entry.raw_bytes + (last ? AlignedBuffer::kSlack : 0)};
   }
@@ -123,7 +123,7 @@ ReadyRun LoadedRun::ready(std::uint32_t shard, bool damaged) const noexcept {
     const RunPiece& piece = pieces_.pieces.front();
     std::size_t head = 0;
     if (piece.in_place) head = head_bytes(*file_) + file_->blocks()[first].table_bytes;
-    const std::uint64_t before = run_.first_record - file_->first_record(first);  // which the run does not have
+    const std::uint64_t before = run_.first_record - file_->first_record(first);  // records of the block before the run
     ready.where += piece.room_offset + head + before * stride_of(*file_, rules_.record_bytes);
   }
   if (damaged) ready.where |= Entry::kDamage;

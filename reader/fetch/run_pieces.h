@@ -13,12 +13,12 @@ namespace dovetail::detail {
 
 /// How runs are read.
 struct FetchRules {
-  /// Blocks are read with one call, and decoded by one thread, up to so many bytes.
+  /// Largest piece: blocks that are read with one call and decoded by one thread, in bytes.
   std::uint64_t read_bytes = 0;
-  /// A block of one record, from this size on, is not brought into memory: its record has a *place*, and is read or decoded
-  /// straight into its row.
+  /// A block of one record of at least this size is not loaded into memory: its record has a *place*, and is read or
+  /// decoded straight into its row.
   std::uint64_t placed_bytes = 0;
-  /// All records have so many bytes, and lie in a row in the memory of their run; 0 where they differ in size.
+  /// Size of every record, which then lie contiguously in the memory of their run; 0 if sizes differ.
   std::uint32_t record_bytes = 0;
 };
 
@@ -28,26 +28,26 @@ struct RunPiece {
   std::size_t end_block = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t stored_bytes = 0;  ///< From the first header to the end of the last body.
-  /// Where its records begin in the memory of the run; if they stay where they are read, where it is read to.
+  /// Where its records begin in the memory of the run. If records stay where they are read, where it is read to.
   std::size_t room_offset = 0;
   bool in_place = false;
 };
 
-/// How a run comes into memory, by the index alone.
+/// The layout of a run in memory, from the index alone.
 struct RunPieces {
-  std::vector<RunPiece> pieces;  ///< None where all records are placed.
-  /// Memory of the run: where its records lie, one `RecordExtent` for each, if they differ in size; then the records.
+  std::vector<RunPiece> pieces;  ///< Empty if all records are placed.
+  /// Memory of the run: one `RecordExtent` per record if sizes differ, then the records.
   std::size_t room_bytes = 0;
-  bool placed = false;  ///< Some records are.
+  bool placed = false;  ///< Whether some records are placed.
 
   /// Needs: records of the shard.
   static RunPieces of(const ShardFile& file, const Run& run, const FetchRules& rules);
 };
 
-/// Whether the record of a block has a place and is not brought into memory.
+/// Whether the record of a block is placed, not loaded into memory.
 bool is_placed(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept;
 
-/// From one record of `record_bytes` to the next, where a run lies in memory.
+/// Distance of consecutive records of `record_bytes` in the memory of a run.
 std::uint32_t stride_of(const ShardFile& file, std::uint32_t record_bytes) noexcept;
 
 }  // namespace dovetail::detail

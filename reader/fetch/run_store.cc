@@ -15,7 +15,7 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr int kColdFor = 16;  // reads that need no waiting
+constexpr int kColdFor = 16;  // consecutive reads that need no waiting
 
 }  // namespace
 
@@ -23,12 +23,12 @@ struct RunStore::Pass {
   explicit Pass(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
-  std::uint64_t end_group = 0;      // it needs none from here on
+  std::uint64_t end_group = 0;      // no group is needed from here on
   std::list<FetchedGroup> singles;  // one, for the pool that it begins with
-  std::list<FetchedGroup> groups;   // those that are open, wanted, or read ahead, ascending
-  bool open = false;                // the first of them is
-  bool waits = false;               // a walk has asked for the next one
-  bool found = false;               // the singles have been given
+  std::list<FetchedGroup> groups;   // open, wanted or read ahead; ascending
+  bool open = false;                // whether the first group is open
+  bool waits = false;               // a walk waits for the next group
+  bool found = false;               // the walk has the singles
 
   const FetchedGroup& wanted() const { return singles.empty() || found ? groups.front() : singles.front(); }
   FetchedGroup& wanted() { return const_cast<FetchedGroup&>(std::as_const(*this).wanted()); }
@@ -57,7 +57,7 @@ void RunStore::end(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   const auto ending = passes_.find(pass);
   give_up(ending->second.singles);
-  give_up(ending->second.groups);  // what was read ahead for nothing, too
+  give_up(ending->second.groups);  // including useless read-ahead
   passes_.erase(ending);
 }
 
@@ -68,7 +68,7 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
   if (of.waits) return false;
-  // When it ends its pool may need spare room, while the last one is in use until the rows walked so far are filled.
+  // When it ends, its pool may need spare room while the last room is in use, until the rows walked so far are filled.
   free_filled();
   if (!buffers_.fits(options_.spare_bytes) && !leaving_.empty()) return false;
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i] = wanted.runs[i].result;
@@ -86,7 +86,7 @@ void RunStore::close(std::uint64_t pass) noexcept {
   of.open = false;
 }
 
-// Nothing is allocated: there is no way back from here.
+// Must not allocate: the caller cannot undo its work.
 void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
   for (FetchedGroup& group : groups) {
     group.given_up = true;
@@ -138,7 +138,7 @@ std::optional<RunStore::Work> RunStore::claim_ahead(Pass& pass) {
   return claim_of(pass.groups.back(), false);
 }
 
-// What is far away is worth more, but for the memory that what is needed next must find.
+// Reading ahead is more useful on slow storage, but must leave memory for what is needed next.
 bool RunStore::may_append(const Pass& pass) const {
   return pass.groups.back().number + 1 < pass.end_group &&
          (pass.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
@@ -196,7 +196,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   RunPieces pieces = RunPieces::of(*file, run.run, options_.rules);
   const std::size_t bytes = pieces.room_bytes;
   if (bytes >= RecordExtent::kPlaced) {
-    failure_ = Error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; 2 GiB are the most")
+    failure_ = Error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; the limit is 2 GiB")
                    .in_file(file->file().path());
     return false;
   }
@@ -205,7 +205,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     if (!needed) return false;
     if (drop_ahead()) continue;
     if (!leaving_.empty()) return false;
-    // What is being worked on may give memory back.
+    // Pieces in work may free memory soon.
     const auto works = [](const auto& numbered) {
       const Pass& pass = numbered.second;
       const auto any = [](const FetchedGroup& group) { return group.working > 0; };
@@ -214,7 +214,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     };
     if (std::none_of(passes_.begin(), passes_.end(), works)) {
       failure_ = Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
-                                                   " bytes: raise memory_bytes, or lower open_runs");
+                                                   " bytes; raise memory_bytes, or lower open_runs");
     }
     return false;
   }
@@ -252,7 +252,7 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) tr
     return fill(work, work.arrival->read, stored, done);
   }
   if (stored.empty()) {
-    thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest piece
+    thread_local std::vector<std::byte> scratch;  // stays in the caches; as large as the largest piece
     if (scratch.size() < bytes) scratch.resize(bytes);
     stored = std::span(scratch).first(bytes);
   }
@@ -262,14 +262,14 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) tr
   if (there && !*there) {
     cold_.store(kColdFor, std::memory_order_relaxed);
     if (read_later(work)) return std::nullopt;
-    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});  // no memory to wait for it
+    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});  // no memory to read it asynchronously
   } else if (cold()) {
     --cold_;
   }
   done.read = Clock::now();
   return fill(work, read, stored, done);
 } catch (const std::exception& failure) {
-  fail(error_from(failure));  // its run will never be ready
+  fail(error_from(failure));  // otherwise its run would never be ready
   return std::nullopt;
 }
 
@@ -327,7 +327,7 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
     damage_.note(block.first_id, {work.run->run.shard, first, first + block.records, block.error});
   }
   done.ended = Clock::now();
-  std::shared_ptr<const ShardFile> file;  // closes without the lock
+  std::shared_ptr<const ShardFile> file;  // closed outside of the lock
   const std::lock_guard lock(mutex_);
   Fetched& run = *work.run;
   if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
@@ -375,7 +375,7 @@ void RunStore::walk_to(std::uint64_t rows) {
   const std::lock_guard lock(mutex_);
   walked_ = rows;
   for (FetchedGroup& group : leaving_) group.rows = std::min(group.rows, rows);
-  free_filled();  // a pool takes in runs before it gives the first row
+  free_filled();  // a pool fills before its first output
 }
 
 void RunStore::filled_to(std::uint64_t rows) {
@@ -408,9 +408,9 @@ std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t least, std:
   while (!fits(least) && drop_ahead()) {
   }
   if (!fits(least)) {
-    throw Exception(Error(Errc::budget_too_small, "the records in a pool take " + std::to_string(least) + " bytes, " +
+    throw Exception(Error(Errc::budget_too_small, "the records in a pool need " + std::to_string(least) + " bytes, " +
                                                       std::to_string(options_.budget - buffers_.used()) +
-                                                      " are left: raise memory_bytes, or lower pool"));
+                                                      " are left; raise memory_bytes, or lower pool"));
   }
   FetchedGroup& made = spares_.emplace_back();
   made.spare = buffers_.take(fits(wanted) ? wanted : least);

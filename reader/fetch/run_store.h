@@ -25,12 +25,12 @@
 
 namespace dovetail::detail {
 
-/// The runs that a reader has in memory, and those that are on their way there.
+/// The runs in the memory of a reader, and those on their way there.
 ///
-/// Whoever has nothing better to do claims a piece of a run and works on it: reads it, if that needs no waiting, and fills
-/// it; else it is claimed again once it has arrived. A walk takes a group once all of its runs are there, and gives it up
-/// when its last record is dealt; the memory is free once the rows walked until then are filled. A piece that was claimed
-/// is filled, whatever is given up meanwhile.
+/// Idle threads claim pieces of runs. A thread reads its piece and fills it at once if the read need not wait;
+/// otherwise the piece is claimed again after it has arrived. A walk opens a group when all its runs are loaded, and
+/// closes it after dealing its last record. The memory is freed after the rows walked until then are filled. A claimed
+/// piece is always filled, even if its group is dropped meanwhile.
 ///
 /// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
 class RunStore final : public RunMemory {
@@ -45,19 +45,20 @@ class RunStore final : public RunMemory {
   };
   struct Options {
     FetchRules rules;
-    std::uint64_t budget = 0;       ///< For all that is in memory;
-    std::uint64_t spare_bytes = 0;  ///< of that, always left for spare room: one for each lane.
+    std::uint64_t budget = 0;       ///< Budget for everything in memory.
+    std::uint64_t spare_bytes = 0;  ///< Part of it that is reserved for spare room, one per lane.
   };
-  /// Borrows all but the function, which is called, with no lock held, when a piece has arrived from the storage.
+  /// Borrows all arguments except the function. The function is called, with no lock held, when the storage has
+  /// delivered a piece.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
            std::function<void(const Waited&)> on_arrival);
   /// Needs: the storage has stopped.
   ~RunStore() override;
 
-  /// What the storage has brought.
+  /// Result of a read that the storage did.
   struct Arrival {
     Result<void> read;
-    AlignedBuffer scratch;  ///< The bytes, unless they are read in place.
+    AlignedBuffer scratch;  ///< The bytes, if they were not read in place.
     Clock::time_point asked;
   };
   /// A piece of a run that one thread works on.
@@ -65,37 +66,37 @@ class RunStore final : public RunMemory {
     FetchedGroup* group = nullptr;
     Fetched* run = nullptr;
     std::size_t piece = 0;
-    std::unique_ptr<Arrival> arrival;  ///< If it had to wait.
+    std::unique_ptr<Arrival> arrival;  ///< Set if the read had to wait.
   };
-  /// The piece that is needed soonest: one that has arrived, one of the groups that walks wait for, or `ahead`, also of the
-  /// next ones. None where nothing is to be read, has memory, or has its shard open.
+  /// Claims the piece that is needed soonest: one that has arrived, one of the groups that walks wait for, or, with
+  /// `ahead`, of later groups. Empty if nothing can be read: no piece is left, or memory or an open shard is missing.
   std::optional<Work> claim(bool ahead);
-  /// What was done, and when.
+  /// Times of a finished piece.
   struct Done {
     std::uint32_t shard = 0;
     std::uint64_t bytes = 0;
     Clock::time_point began;
-    Clock::time_point read;  ///< Decoding began, at once where it had arrived.
+    Clock::time_point read;  ///< End of the read, start of decoding.
     Clock::time_point ended;
   };
-  /// Reads and fills a piece on this thread, from `now` on; gives nothing where it is left to the storage, or has failed.
+  /// Reads and fills a piece on this thread, from `now` on. Empty if the storage reads it, or it failed.
   std::optional<Done> run(Work work, Clock::time_point now);
-  /// Whether some piece may be claimed; it may turn out that there is no memory for it.
+  /// Whether a piece may be claimed. A claim may still fail for lack of memory.
   bool has_work() const;
-  /// Whether the storage is at work on a piece.
+  /// Whether the storage is reading a piece.
   bool waits_for_storage() const noexcept { return in_flight_.load(std::memory_order_relaxed) > 0; }
-  /// Whether reads had to wait of late, so that it is worth to begin early.
+  /// Whether recent reads had to wait, so that starting early pays.
   bool cold() const noexcept { return cold_.load(std::memory_order_relaxed) > 0; }
 
-  /// To be called before a step of the walk with the most rows that there may be after it, and after
-  /// it with those that there are: what is closed in the step stays until these are filled.
+  /// Call it before a step of the walk with the most rows that it may reach, and after it with the rows reached: groups
+  /// closed in the step stay until these rows are filled.
   void walk_to(std::uint64_t rows);
-  /// All rows before have been filled.
+  /// All rows before `rows` are filled.
   void filled_to(std::uint64_t rows);
 
-  /// Why the walk cannot go on; it will never be ready.
+  /// Why the walk cannot continue; it never will.
   std::optional<Error> failure() const;
-  /// Grows whenever a walk that found something not ready may look again.
+  /// Grows whenever a blocked walk may try again.
   std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
   struct Stats {
@@ -103,9 +104,9 @@ class RunStore final : public RunMemory {
     std::uint64_t read_bytes = 0;
     std::uint64_t waiting_reads = 0;
     std::uint64_t retried_reads = 0;
-    std::uint64_t bytes = 0;  ///< In memory now,
+    std::uint64_t bytes = 0;  ///< Bytes in memory now.
     std::uint64_t peak_bytes = 0;
-    std::chrono::nanoseconds time_reading{};  ///< Where that needed no waiting.
+    std::chrono::nanoseconds time_reading{};  ///< Time of reads that needed no waiting.
     std::chrono::nanoseconds time_decoding{};
   };
   Stats stats() const;
@@ -127,14 +128,14 @@ class RunStore final : public RunMemory {
   /// Whether one more group may be read ahead.
   bool may_append(const Pass& pass) const;
   bool prepare(Fetched& run, bool needed);
-  /// Makes room for what a walk waits for, by giving up what is read ahead. Whether there was any.
+  /// Makes room for a waiting walk by dropping read-ahead. Returns whether there was any.
   bool drop_ahead();
-  /// Frees what is given up and filled. Whether there was any.
+  /// Frees closed groups whose rows are filled. Returns whether there were any.
   bool free_filled();
-  /// Whether runs may have so much more.
+  /// Whether runs may take this many more bytes.
   bool run_fits(std::size_t bytes) const noexcept;
   void give_up(std::list<FetchedGroup>& groups) noexcept;
-  /// Leaves it to the storage; false where there is no memory to read it to.
+  /// Gives the read to the storage; false if there is no memory for it.
   bool read_later(Work& work);
   void arrived(Work work);
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);

@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Opens a shard that counts as live until its last user lets it go.
+/// Opens a shard that counts as live until its last user releases it.
 Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
                             const std::shared_ptr<ShardTable::Users>& users) try {
   DOVETAIL_ASSIGN(ShardFile file, open_shard(dataset, shard));
@@ -60,7 +60,7 @@ void ShardTable::want(std::uint32_t shard) {
 }
 
 void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
-  std::list<Open> closing;  // outside of the lock
+  std::list<Open> closing;  // closed outside of the lock
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
@@ -107,7 +107,7 @@ void ShardTable::mark_found_locked(Open& open) noexcept {
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
-  std::list<Open> closing;  // outside of the lock
+  std::list<Open> closing;  // closed outside of the lock
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[shard];
   if (!entry.open) {

@@ -17,45 +17,45 @@
 
 namespace dovetail::detail {
 
-/// The shards that a reader has open, each opened on first use and checked against the manifest; many at a time.
+/// The open shards of a reader, many at a time, each opened on first use and checked against the manifest.
 ///
-/// At most `max_open` are kept; beyond that the one found or opened longest ago is let go, and closes when its last run is
-/// done. Until then it is found again: a shard is open once, however many use it.
+/// Keeps at most `max_open` shards, and drops the one found or opened longest ago. A dropped shard closes when its last
+/// run is done; until then it can be found again, so that a shard is never open twice.
 /// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
 class ShardTable {
  public:
-  /// Keeps up to `max_open` shards; as many again may be open for those that use them. `on_change` is called, with no lock
-  /// held, after a shard has opened or failed to.
+  /// Keeps up to `max_open` shards; as many again may be open for their users. `on_change` is called, with no lock
+  /// held, after a shard was opened or failed to open.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
-  /// Begins to open a shard, unless it is open, being opened, or failed and not forgotten; or there are enough already, some
-  /// of them on their way: then it is to be wanted again after the next change.
+  /// Starts to open a shard, unless it is open, being opened, or has failed and was not forgotten. Also does nothing if
+  /// too many shards are open or being opened: then call it again after the next change.
   void want(std::uint32_t shard);
 
-  /// The shard, null where it is not open (yet).
+  /// The shard, or null if it is not open.
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
-  /// The same for who only looks ahead, and finds it later.
+  /// The same for looking ahead: does not count as use.
   std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
   bool failed(std::uint32_t shard) const;
-  /// Why a shard could not be opened the last time that it failed. Needs: it has failed.
+  /// The last failure to open a shard. Needs: it has failed.
   Error failure(std::uint32_t shard) const;
-  /// Lets all shards that failed be tried again.
+  /// Allows all failed shards to be tried again.
   void forget_failures();
 
   std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
-  /// Shards that are open now, or about to be, whoever uses them.
+  /// Shards that are open or being opened, for any user.
   std::uint32_t live() const noexcept { return users_->live + opening_; }
-  /// Whether some are about to be, so that who asks for one may have to wait.
+  /// Whether any shard is being opened, so that a caller may have to wait.
   bool opening() const noexcept { return opening_ > 0; }
-  /// Whether opening more than is needed now would be too much. Of those that are kept, half may be opened ahead: then they
-  /// are found before they are let go, as runs are looked at in the order in which they are needed.
+  /// Whether no more shards should be opened ahead. Half of the kept shards may be: runs are visited in the order of
+  /// need, so these shards are found before they would be dropped.
   bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }
-  /// Shards opened so far, those opened again included.
+  /// Shards opened so far, including those opened again.
   std::uint64_t opened() const noexcept { return opened_; }
-  /// Grows whenever a shard has opened, failed to, or been closed, so that a caller that found one missing may look again.
+  /// Grows whenever a shard was opened, failed to open, or was closed, so that a caller that missed one may try again.
   std::uint64_t changes() const noexcept { return users_->changes; }
 
-  /// What outlives the table, as long as somebody uses a shard of it.
+  /// State that outlives the table while its shards are in use.
   struct Users {
     std::atomic<std::uint32_t> live = 0;
     std::atomic<std::uint64_t> changes = 0;
@@ -75,7 +75,7 @@ class ShardTable {
     bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened);
-  /// Keeps a shard that was opened, in place of others if there are too many. Errors: those of opening; no memory.
+  /// Keeps an opened shard, and drops others if there are too many. Errors: those of opening; out of memory.
   Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened, std::list<Open>& closing) noexcept;
   void let_go_locked(std::list<Open>& closing) noexcept;
   void mark_found_locked(Open& open) noexcept;
@@ -89,9 +89,9 @@ class ShardTable {
   std::list<Open> recent_;  // most recently found first
   std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
-  std::atomic<std::uint32_t> ahead_ = 0;  // of `recent_`, not found yet
+  std::atomic<std::uint32_t> ahead_ = 0;  // shards of `recent_` that were not found yet
   std::atomic<std::uint64_t> opened_ = 0;
-  const std::shared_ptr<Users> users_ = std::make_shared<Users>();  // `changes` grows behind what may be found then
+  const std::shared_ptr<Users> users_ = std::make_shared<Users>();  // `changes` grows after the change is visible
 };
 
 }  // namespace dovetail::detail

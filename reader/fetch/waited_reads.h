@@ -11,9 +11,9 @@
 
 namespace dovetail::detail {
 
-/// How long reads that had to wait took, by shard.
+/// Durations of the reads that had to wait, by shard.
 ///
-/// Threads: none; guarded by the reader's lock. Cost: some 60 bytes for each shard that such reads came from.
+/// Threads: none; guarded by the reader's lock. Cost: about 60 bytes per shard with such reads.
 class WaitedReads {
  public:
   void add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nanoseconds duration);

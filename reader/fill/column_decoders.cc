@@ -27,7 +27,7 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
 }
 
 void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) {
-  if (decoder->memory_bytes() / 2 > held_limit_) return;  // it had an unusual batch; what it has grew by doubling
+  if (decoder->memory_bytes() / 2 > held_limit_) return;  // drop it after an unusual batch; memory grows by doubling
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(decoder));
 }

@@ -13,8 +13,7 @@
 
 namespace dovetail::detail {
 
-/// The decoders of a reader: one for each step that is being gathered, kept for the next ones with the memory that they have
-/// grown.
+/// The decoders of a reader, one per step that is being gathered. They are reused together with their memory.
 ///
 /// Threads: any.
 class ColumnDecoders {
@@ -23,10 +22,10 @@ class ColumnDecoders {
   static Result<std::unique_ptr<ColumnDecoders>> make(const Schema& schema);
 
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
-  /// What each may hold beside the slab, where batches must not spill; and what it may keep in any case.
+  /// Most memory of a decoder beside the slab if batches must not spill, and what it may always keep.
   std::uint64_t held_limit() const noexcept { return held_limit_; }
   void limit_held(std::uint64_t bytes) noexcept { held_limit_ = bytes; }
-  /// For asking how much memory columns take.
+  /// For queries of the memory that columns need.
   const ColumnDecoder& sizes() const noexcept { return *first_; }
 
   std::unique_ptr<ColumnDecoder> take();
@@ -35,9 +34,9 @@ class ColumnDecoders {
  private:
   explicit ColumnDecoders(ColumnDecoder first);
 
-  const std::unique_ptr<const ColumnDecoder> first_;  // that the others are copies of
+  const std::unique_ptr<const ColumnDecoder> first_;  // the others are copies of it
   const std::shared_ptr<const Schema> schema_;
-  std::uint64_t held_limit_ = UINT64_MAX;  // set before there are threads
+  std::uint64_t held_limit_ = UINT64_MAX;  // set before threads start
   std::mutex mutex_;
   std::vector<std::unique_ptr<ColumnDecoder>> free_;
 };

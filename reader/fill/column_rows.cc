@@ -31,7 +31,7 @@ std::invoke_result_t<Call> caught(const Call& call) {
   } catch (const std::exception& thrown) {
     return Error(Errc::rejected_record, thrown.what());
   } catch (...) {
-    return Error(Errc::rejected_record, "an exception that is no std::exception");
+    return Error(Errc::rejected_record, "an exception that is not a std::exception");
   }
 }
 
@@ -65,7 +65,7 @@ Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id,
                                    const std::function<Result<void>(RowWriter&)>& fill) {
   const std::uint64_t before = decoder_->held_bytes();
   Result<void> added = decoder_->add(row, [&](RowWriter& writer) { return caught([&] { return fill(writer); }); });
-  const std::uint64_t bytes = decoder_->held_bytes() - before;  // the record says nothing about what is made of it
+  const std::uint64_t bytes = decoder_->held_bytes() - before;  // the size of the record does not bound its row
   if (bytes >= largest_.bytes) largest_ = {id, bytes};
   return added;
 }
@@ -122,7 +122,7 @@ void ColumnRows::substitute(const SlotRows& rows) {
   }
   const std::uint64_t capacity = rows.parts().capacity;
   if (rows.may_grow() || decoder_->bytes() <= capacity) return;
-  // Rows stay empty rather than fail a step whose own records fit: as many are filled as there is room for.
+  // Leaves rows empty rather than fail a step whose own records fit: fills as many as there is room for.
   const auto fill_first = [&](std::size_t count) {
     for (std::size_t i = 0; i < filled.size(); ++i) {
       if (i < count) {
@@ -155,7 +155,7 @@ Result<void> ColumnRows::end_batch(SlotRows& rows, const StepName& step) {
   }
   DOVETAIL_ASSIGN(const ColumnLayout* const layout, decoder_->finish(values_of(rows)));
   std::vector<BatchColumns>& columns = rows.lease()->columns();
-  columns.resize(rows.batches());  // at the first batch: later ones may be with the trainer
+  columns.resize(rows.batches());  // only at the first batch: later, the trainer may hold views of earlier ones
   columns[rows.batch()] = {.schema = rules_.columns->schema(), .layout = *layout};
   return {};
 }

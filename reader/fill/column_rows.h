@@ -20,9 +20,9 @@
 
 namespace dovetail::detail {
 
-/// Turns the records of a slot's batches into columns, row by row: by their features, or by a transform.
+/// Turns the records of a slot's batches into columns, row by row, by their features or by a transform.
 ///
-/// Threads: none. Cost: no allocation per record, of the transform's aside; some per batch.
+/// Threads: none. Cost: no allocation per record, except in the transform; some per batch.
 class ColumnRows {
  public:
   ColumnRows(const FillRules& rules, std::uint32_t epoch)
@@ -32,17 +32,18 @@ class ColumnRows {
   ~ColumnRows() { rules_.columns->give_back(std::move(decoder_)); }
 
   Result<void> begin_batch(const SlotRows& rows);
-  /// Adds a row. Errors: why the record does not fit the columns, or is rejected; its row then is as `add_empty` leaves it.
-  /// With `Transform::fill_batch` the row is written by `transform_batch`.
+  /// Adds a row. Errors: why the record does not fit the columns or is rejected; its row is then as `add_empty` leaves
+  /// it. With `Transform::fill_batch`, `transform_batch` writes the row.
   Result<void> add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record);
   void add_empty(SlotRows& rows, std::uint64_t id, RowStatus status);
-  /// Records added so far need not stay any longer. Errors: `batch_too_large`.
+  /// Records added so far may be freed afterwards. Errors: `batch_too_large`.
   Result<void> keep(const SlotRows& rows, const StepName& step);
-  /// Whether the decoder holds no more than it may.
+  /// Checks the memory limit of the decoder.
   Result<void> check_held(const SlotRows& rows, const StepName& step) const;
-  /// Writes the rows that wait for it, and gives what came of each; false where `done` does, which ends it. Needs: all rows.
+  /// Writes the rows that wait for the batch transform and calls `done` with the result of each. Stops and returns
+  /// false if `done` does. Needs: all rows.
   bool transform_batch(const std::function<bool(std::uint32_t row, const Result<void>& added)>& done);
-  /// Completes the batch, whose rows are all there. Errors: `batch_too_large`, those of `spill`.
+  /// Completes a batch that has all its rows. Errors: `batch_too_large`, those of `spill`.
   Result<void> end_batch(SlotRows& rows, const StepName& step);
 
  private:
@@ -53,7 +54,7 @@ class ColumnRows {
   const std::uint32_t epoch_;
   std::unique_ptr<ColumnDecoder> decoder_;
   LargestRecord largest_;
-  // Records whose rows wait for `transform_batch`; of the first ones there are copies.
+  // Records whose rows wait for `transform_batch`; the first ones are copies.
   std::vector<TransformInput> waiting_;
   std::vector<std::uint32_t> waiting_rows_;
   std::deque<std::vector<std::byte>> copies_;

@@ -10,28 +10,28 @@ namespace dovetail::detail {
 
 class ColumnDecoders;
 
-/// Of records that do not fit the columns, so many are told apart: with the wrong columns that is every record.
+/// Most unfit records that are reported one by one: with wrong columns, every record is unfit.
 inline constexpr std::size_t kNamedUnfit = 100;
 
-/// What filling must know of the reader's options and of the dataset.
+/// The reader's options and facts of the dataset that filling needs.
 struct FillRules {
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
   std::uint32_t rank = 0;
   std::uint32_t batch_rows = 1;
-  std::uint32_t rows_per_lane = 1;       ///< Rows of a batch that come from one lane; consecutive.
-  std::size_t slab_bytes = 0;            ///< From one batch of a slot to the next.
-  std::uint32_t record_bytes = 0;        ///< Of each record, where they come as `Entry`.
-  ColumnDecoders* columns = nullptr;     ///< Where records become columns;
-  const Transform* transform = nullptr;  ///< by this, if it is not by their features.
+  std::uint32_t rows_per_lane = 1;       ///< Consecutive rows of a batch from one lane.
+  std::size_t slab_bytes = 0;            ///< Distance of consecutive batches in a slot.
+  std::uint32_t record_bytes = 0;        ///< Size of each record, if they come as `Entry`.
+  ColumnDecoders* columns = nullptr;     ///< Set if records become columns.
+  const Transform* transform = nullptr;  ///< Set if a transform makes the columns.
   std::uint64_t seed = 0;                ///< For the transform.
 };
 
-/// What has been counted while rows were filled.
+/// Counts made while rows are filled.
 struct FillCounts {
-  std::uint64_t direct_reads = 0;  ///< Of records, or with `OrderKind::global` blocks, that are in no run.
+  std::uint64_t direct_reads = 0;  ///< Reads of records outside runs; with `OrderKind::global`, of blocks.
   std::uint64_t direct_bytes = 0;
-  std::uint64_t waiting_reads = 0;  ///< Of these, those that had to wait.
+  std::uint64_t waiting_reads = 0;  ///< Those of them that had to wait.
   std::uint64_t retried_reads = 0;
   std::uint64_t unfit_records = 0;
 };

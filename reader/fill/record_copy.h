@@ -8,8 +8,8 @@
 
 namespace dovetail::detail {
 
-/// Copies a record; with `slack`, up to `kCopySlack` bytes behind it are read and written as well, which spares short
-/// records a call and a branch by their length.
+/// Copies a record. With `slack`, may read and write up to `kCopySlack` bytes after it, which saves short records a
+/// call and a branch on their length.
 [[gnu::always_inline]] inline void copy_record(std::byte* out, const std::byte* in, std::size_t bytes,
                                                bool slack) noexcept {
   if (!slack || bytes > 4 * kCopySlack) {

@@ -9,11 +9,11 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Decodes the block to where it may have been read to.
+/// Decodes the block in place if it was read there.
 Result<void> decode_record(const RowRead& read) {
   ByteView stored = read.into;
   if (read.into.data() == read.record.data()) {
-    thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest block
+    thread_local std::vector<std::byte> scratch;  // stays in the caches; as large as the largest block
     scratch.assign(read.into.begin(), read.into.end());
     stored = scratch;
   }

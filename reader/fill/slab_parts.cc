@@ -20,7 +20,7 @@ std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> 
     const auto at = static_cast<std::size_t>(status);
     counts[at < kRowStatuses ? at : 0] += static_cast<std::uint32_t>(of);
   };
-  // Nearly always all are the same.
+  // Nearly always all rows have the same status.
   if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
     count(rows[0], rows.size());
     return counts;

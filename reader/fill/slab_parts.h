@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// Where the parts of a slab are.
+/// Addresses of the parts of a slab.
 struct SlabParts {
   SlabParts() = default;
   SlabParts(std::span<std::byte> bytes, std::uint32_t rows) noexcept;
@@ -23,23 +23,23 @@ struct SlabParts {
   std::uint64_t capacity = 0;  ///< Room for values, in bytes.
 };
 
-/// What a row becomes whose record is damaged. Needs: a record is planned there.
+/// Status of a row whose record is damaged. Needs: a record is planned for it.
 constexpr RowStatus damaged_empty(RowStatus status) noexcept {
   return is_repetition(status) ? RowStatus::repeated_damaged_empty : RowStatus::damaged_empty;
 }
 
-/// What it becomes once a neighbour stands in.
+/// Status of such a row after a neighbour replaced it.
 constexpr RowStatus substituted(RowStatus status) noexcept {
   return is_repetition(status) ? RowStatus::repeated_substituted : RowStatus::substituted;
 }
 
-/// Whether nothing stands in for its damaged record.
+/// Whether the record is damaged and not replaced.
 constexpr bool is_damaged_empty(RowStatus status) noexcept {
   return is_damaged(status) && status == damaged_empty(status);
 }
 
-/// How many of the rows have each status. What is none, as a trainer may have written into a batch that it gets again, is
-/// counted as `empty`.
+/// Counts the rows of each status. Invalid values count as `empty`: with replay, the trainer may have written into the
+/// batch.
 std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept;
 
 }  // namespace dovetail::detail

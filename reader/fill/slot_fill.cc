@@ -170,10 +170,10 @@ LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) cons
 
 Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
   const Dataset::Place place = parts_.dataset.locate(id);
-  // The checksums of its block are right, so that whatever does not fit is as it was written: other columns mend it.
+  // The checksums of its block are right, so the record is as written: only other columns can help.
   const bool rejected = rules_.transform != nullptr;
   const char* const what = rejected                    ? ", was rejected by the transform"
-                           : why.is(Errc::bad_message) ? ", is no tf.train.Example, which columns are made of"
+                           : why.is(Errc::bad_message) ? ", is not a tf.train.Example, which columns need"
                                                        : ", does not fit the columns";
   const bool has_reason = why.is(Errc::rejected_record) || why.is(Errc::invalid_option) || !rejected;
   const std::string text = (has_reason ? why.detail() : why.to_string()) + "; record " + std::to_string(place.record) +

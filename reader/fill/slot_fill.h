@@ -27,7 +27,7 @@
 
 namespace dovetail::detail {
 
-/// What filling works with. Borrowed.
+/// Parts that filling uses. Borrowed.
 struct FillParts {
   const Dataset& dataset;
   SlotRing& ring;
@@ -36,11 +36,11 @@ struct FillParts {
   DamageLog& damage;
 };
 
-/// A slot while its batches are filled, in order: records become rows, or columns.
+/// Fills the batches of a slot in order: records become rows, or columns.
 ///
-/// A record that lies in memory is copied. One that has a place in a file is read there: into its row if it is large, else
-/// its whole block is, and one record copied. Where that would have to wait for the storage, the caller makes the
-/// reads of `waiting`, calls `check` for each, and goes on with `resume` once all are there.
+/// A record in memory is copied. One that has a place in a file is read: straight into its row if it is large,
+/// otherwise with its whole block, and copied. If a read would have to wait, the caller makes the reads of `waiting`,
+/// calls `check` for each, and continues with `resume` when all are done.
 ///
 /// Threads: one at a time. `check` may run on several, each with a read of its own.
 /// Cost:    no allocation for records in memory.
@@ -48,65 +48,65 @@ class SlotFill {
  public:
   SlotFill(const FillRules& rules, const FillParts& parts);
 
-  /// Begins with the first row of the first batch. All that was there before is forgotten.
+  /// Begins with the first row of the first batch. Discards all earlier state.
   void begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t batches);
 
-  /// Fills the next rows with these records, all planned alike. Gives how many: fewer where a read has to wait, or a shard
-  /// is not open (yet), or after an error.
+  /// Fills the next rows with these records, all of one status. Returns the number filled: fewer if a read has to wait,
+  /// a shard is not open, or after an error.
   std::size_t fill(std::span<const Entry> records, RowStatus status);
   std::size_t fill(std::span<const SizedEntry> records, RowStatus status);
   /// The same for places with `OrderKind::global`: the number of the record in its shard.
   std::size_t fill_from_blocks(std::span<const SizedEntry> records, RowStatus status);
-  /// Rows that no record is planned for.
+  /// Adds rows that have no planned record.
   std::size_t fill_empty(std::size_t rows);
-  /// The memory of the records that were filled in may go. The reads of `waiting` still need their files.
+  /// Records filled in so far may be freed afterwards. The reads of `waiting` still need their files.
   void let_go();
 
-  /// Reads that the storage is to make. They stay where they are until `resume`.
+  /// Reads for the storage. They stay at their addresses until `resume`.
   std::vector<RowRead*> waiting();
   void check(RowRead& read);
-  /// All of `waiting` are checked.
+  /// Continues after all of `waiting` are checked.
   void resume();
-  /// Of a batch that has failed: others may need the files.
+  /// For a batch that has failed: others may need the files.
   void drop_reads() noexcept { reads_.clear(); }
-  /// A shard is not open that the next row needs.
+  /// Whether the next row needs a shard that is not open.
   bool waits_for_shard() const noexcept { return waits_for_shard_; }
 
   /// Batches that are complete.
   std::uint32_t ready_batches() const noexcept { return ready_; }
-  /// Why the batch behind them never will be.
+  /// Why the next batch cannot be completed.
   const std::optional<Error>& error() const noexcept { return error_; }
   const std::shared_ptr<SlotLease>& lease() const noexcept { return rows_.lease(); }
   std::shared_ptr<SlotLease> take_lease() noexcept { return rows_.take_lease(); }
 
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
-  /// Records that do not fit the columns, the first ones.
+  /// The first records that do not fit the columns.
   std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
 
  private:
   template <class E>
   std::size_t fill_all(std::span<const E> records, RowStatus status);
-  /// Any row of a record in memory; false where it failed.
+  /// Fills a row with a record in memory; false if it failed.
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// What became of a row of columns.
+  /// Notes the result of adding a row of columns.
   bool note_added(std::uint32_t row, const Result<void>& added);
-  /// False where it has to wait, or failed.
+  /// False if it has to wait, or failed.
   bool read_record(const SizedEntry& record, RowStatus status);
   bool read_block(const SizedEntry& record, RowStatus status);
   bool add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file, const Result<void>& read,
                       std::span<std::byte> stored);
-  /// Where a block may be read to, until the next one is.
+  /// Memory to read a block to, valid until the next block.
   std::span<std::byte> room_for_block(const ShardFile& file, std::size_t block);
-  /// The shard; null where it is not open, or cannot be opened.
+  /// The shard; null if it is not open, or cannot be opened.
   std::shared_ptr<const ShardFile> open(std::uint32_t shard);
-  /// Asks for what the rows behind one that waits will need.
+  /// Requests the reads of the rows after one that waits.
   void read_ahead(std::span<const SizedEntry> records);
   Loss loss_of_shard(std::uint32_t shard) const;
-  /// Notes what is damaged, and adds the row.
+  /// Notes a loss, and adds the row.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// Of a row that is there already; its bytes stay.
+  /// The same for a row that was already added; its bytes stay.
   bool lose_placed(const RowRead& read);
   bool has_placed_reads() const noexcept;
   bool begin_row();

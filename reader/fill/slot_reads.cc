@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows whose records are in no run in memory.
+// Rows whose records are not in a run in memory.
 #include <algorithm>
 
 #include "reader/fetch/shortage.h"
@@ -9,7 +9,7 @@ namespace dovetail::detail {
 
 namespace {
 
-// Blocks that are asked for together.
+// Most blocks that are requested together.
 constexpr std::size_t kMostReads = 64;
 constexpr std::size_t kMostReadBytes = 4 << 20;
 
@@ -94,7 +94,7 @@ std::size_t SlotFill::fill_from_blocks(std::span<const SizedEntry> records, RowS
 }
 
 bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
-  if (!reads_.empty()) {  // it was asked for, and is there
+  if (!reads_.empty()) {  // it was requested, and has arrived
     const RowRead& read = reads_.front();
     return add_from_block(record, status, *read.file, read.read, read.into);
   }
@@ -121,7 +121,7 @@ bool SlotFill::add_from_block(const SizedEntry& record, RowStatus status, const 
     const Loss loss{record.shard, file.first_record(block), file.first_record(block + 1), found.error()};
     added = lose(record.id, status, loss);
   }
-  // The next block takes its place.
+  // The next block reuses the memory.
   if (added && columns_ && rows_.rows() < rules_.batch_rows) let_go();
   return added && !error_.has_value();
 }
@@ -136,7 +136,7 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
       parts_.shards.want(record.shard);
       open_all = false;
     }
-    if (!open_all) continue;  // only shards are opened ahead of the first one that is missing
+    if (!open_all) continue;  // beyond the first shard that is not open, only open shards
     const std::size_t block = file->block_of(record.where);
     const auto stored = static_cast<std::size_t>(stored_bytes(*file, block));
     if (!reads_.empty() && bytes + stored > kMostReadBytes) return;

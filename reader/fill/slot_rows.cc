@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Notes ids and ends of rows of `bytes` each, the first of which begins at `at`. Gives the bits of all addresses.
+/// Writes ids and ends of rows of `bytes` each; the first row begins at `at`. Returns the OR of all addresses.
 DOVETAIL_WIDE_VECTORS
 std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std::size_t bytes, std::int64_t at,
                         std::int64_t* __restrict ends, std::uint64_t* __restrict ids) noexcept {
@@ -30,8 +30,8 @@ std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std:
   return any;
 }
 
-/// Copies records of a cache line each, one behind the other. What was prefetched when they came into the pool is no longer
-/// in the nearest cache.
+/// Copies records of one cache line each, contiguously. Data prefetched when the records entered the pool has left the
+/// nearest cache by now.
 DOVETAIL_WIDE_VECTORS
 void copy_lines(const Entry* __restrict records, std::size_t count, std::byte* __restrict to) noexcept {
   constexpr std::size_t kAhead = 8;
@@ -87,7 +87,7 @@ std::size_t SlotRows::copy(std::span<const Entry> records, RowStatus status) noe
 }
 
 std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status) noexcept {
-  // Copies in registers: the stores below could change anything else, as far as the compiler knows.
+  // Copies in registers: the compiler must assume that the stores below may alias anything.
   std::int64_t* const offsets = parts_.offsets + row_ + 1;
   std::uint64_t* const ids = parts_.ids + row_;
   std::byte* const values = parts_.values;
@@ -169,7 +169,7 @@ Result<void> SlotRows::substitute() {
     if (may_grow() || total + bytes <= parts_.capacity) {
       total += bytes;
     } else {
-      source[row] = row;  // it stays empty rather than fail a step whose own rows fit
+      source[row] = row;  // leave it empty rather than fail a step whose own rows fit
     }
   }
   const std::vector<std::byte> packed(parts_.values, parts_.values + end_);

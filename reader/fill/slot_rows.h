@@ -17,8 +17,8 @@
 
 namespace dovetail::detail {
 
-/// The rows of a slot, which has one batch, or several, each in a slab of its own. They are added in order, each record
-/// behind the one before.
+/// The rows of a slot, which has one or several batches, each in its own slab. Rows are added in order and
+/// contiguously.
 ///
 /// Threads: none. Cost: only a batch that spills allocates.
 class SlotRows {
@@ -26,38 +26,38 @@ class SlotRows {
   SlotRows(const FillRules& rules, SlotRing& ring) : rules_(rules), ring_(ring) {}
 
   void begin(std::shared_ptr<SlotLease> lease, std::uint32_t batches);
-  /// The next batch is the one that rows are added to. Needs: the one before has all of its rows.
+  /// Starts the next batch. Needs: the one before has all its rows.
   void begin_batch(std::uint32_t batch);
 
   const std::shared_ptr<SlotLease>& lease() const noexcept { return lease_; }
   std::shared_ptr<SlotLease> take_lease() noexcept { return std::move(lease_); }
   std::uint32_t batches() const noexcept { return batches_; }
   std::uint32_t batch() const noexcept { return batch_; }
-  /// Of this batch, that are there.
+  /// Rows added to this batch.
   std::uint32_t rows() const noexcept { return row_; }
   std::uint64_t value_bytes() const noexcept { return end_; }
   const SlabParts& parts() const noexcept { return parts_; }
   std::span<RowStatus> status() const noexcept { return {parts_.status, row_}; }
 
-  /// Copies records up to the first one that does not fit, is damaged, or lies in no memory; gives how many. All are
-  /// planned alike, and go to one batch.
+  /// Copies records up to the first one that does not fit, is damaged, or is not in memory; returns the number. All
+  /// have one status and belong to one batch.
   std::size_t copy(std::span<const Entry> records, RowStatus status) noexcept;
   std::size_t copy(std::span<const SizedEntry> records, RowStatus status) noexcept;
-  /// Adds a row with a copy of these bytes. Errors: `batch_too_large`, without words; those of `spill`.
+  /// Adds a row with a copy of these bytes. Errors: `batch_too_large`, without detail; those of `spill`.
   Result<void> add(std::uint64_t id, RowStatus status, ByteView record);
-  /// Adds a row whose bytes somebody puts there.
+  /// Adds a row whose bytes the caller writes.
   Result<void> add_room(std::uint64_t id, RowStatus status, std::uint64_t bytes);
   /// Adds a row of a batch that becomes columns.
   void add_without_bytes(std::uint64_t id, RowStatus status) noexcept;
 
-  /// Whether `reserve` can give more than there is: batches that share a slot have room for their largest records.
+  /// Whether `reserve` can grow the batch: batches that share a slot have room for their largest records.
   bool may_grow() const noexcept { return rules_.oversize == Oversize::spill && batches_ == 1; }
-  /// Makes room for so many bytes of values, in one-off memory if need be, of which the first `filled` are kept.
+  /// Makes room for `bytes` of values, in one-off memory if needed; keeps the first `filled` bytes.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
-  /// Takes the bytes of damaged rows from this row on out of the values.
+  /// Removes the bytes of damaged rows from this row on.
   void close_gaps(std::uint32_t first) noexcept;
-  /// Fills the rows of damaged records from their nearest good neighbours of the same lane, as far as there is room, and
-  /// marks them. Needs: all rows. Damage is rare, so this may allocate and copy.
+  /// Fills the rows of damaged records from their nearest good neighbours of the same lane, as far as there is room,
+  /// and marks them. Needs: all rows. Damage is rare, so this may allocate and copy.
   Result<void> substitute();
 
  private:

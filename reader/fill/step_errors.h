@@ -7,23 +7,23 @@
 
 namespace dovetail::detail {
 
-/// Which batch something is said of.
+/// Names a batch in messages.
 struct StepName {
   std::uint32_t rank = 0;
   std::uint32_t epoch = 0;
   std::uint64_t step = 0;
 };
 
-/// A record, where none is named 2^64 - 1.
+/// A record; id 2^64 - 1 if none is known.
 struct LargestRecord {
   std::uint64_t id = ~std::uint64_t{0};
   std::uint64_t bytes = 0;
 };
 
-/// A batch of which so many bytes are known has no room in its slot.
+/// The error for a batch of `bytes` that does not fit its slot.
 Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity, const LargestRecord& largest);
 
-/// What a shard failed with, and which records [first, end) of it a rank's step needed.
+/// Adds to the failure of a shard which of its records [first, end) a rank's step needed.
 Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t end, std::uint32_t rank,
                      std::uint64_t step, std::uint32_t epoch);
 

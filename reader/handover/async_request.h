@@ -18,7 +18,7 @@
 
 namespace dovetail::detail {
 
-/// What a request gets that was cancelled, or whose reader was stopped.
+/// The error of a cancelled request, or of one whose reader was stopped.
 inline Error cancelled(const char* detail) {
   return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
 }

@@ -7,10 +7,10 @@
 
 namespace dovetail::detail {
 
-/// A mutex that is held for well under a microsecond at a time: a thread that finds it taken tries again for some
-/// microseconds, then sleeps for a moment before it tries again (its holder was suspended).
+/// A mutex that is held for well under a microsecond at a time. A thread that finds it taken retries for some
+/// microseconds, then sleeps briefly between tries, because its holder was suspended.
 ///
-/// It is taken once per batch, which may be 4 KB: it has no queue of sleepers to look at, and so costs half of a `std::mutex`.
+/// It is taken once per batch, which may be 4 KB. It has no queue of sleepers, and so costs half of a `std::mutex`.
 class BriefMutex {
  public:
   void lock() noexcept {

@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 using Outcome = Result<std::optional<DeviceBatch>>;
 
 constexpr std::uint32_t kMostSlabs = 64;
-/// For what nobody announces.
+/// Poll interval for events without a notification.
 constexpr std::chrono::milliseconds kRetry{1};
 
 Result<void> check(const char* name, std::uint32_t value) {
@@ -48,8 +48,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
         ring_(std::move(ring)),
         slots_held_(Errc::slots_held,
                     "all " + std::to_string(options.max_held) +
-                        " device batches that the trainer may hold are held: release one, or "
-                        "copy what is kept (in Python array.copy(), tensor.clone()), or raise max_held"),
+                        " device batches that the trainer may hold are held; release one, or "
+                        "copy what you keep (in Python array.copy(), tensor.clone()), or raise max_held"),
         items_(options.prefetch + std::size_t{1}),
         state_(reader.state()),
         reader_(std::move(reader)) {}
@@ -70,7 +70,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
   const detail::ProcessMark& process() const noexcept { return ring_->process(); }
   const BatchReader& reader() const noexcept { return reader_; }
-  /// What has not started gives it back.
+  /// Returns the reader if opening failed.
   BatchReader take_reader() noexcept { return std::move(reader_); }
   State state() const {
     const std::lock_guard lock(mutex_);
@@ -93,28 +93,28 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   };
   struct Item {
     Outcome outcome;
-    std::optional<State> after;  ///< Where the trainer stands once it has this; once it has, where it stood before.
+    std::optional<State> after;  ///< Position of the trainer after it takes this item; afterwards, the one before.
   };
 
   void copy_ahead();
-  /// A slab for the next batch, once the trainer leaves room for it; null where copying ends.
+  /// A slab for the next batch, when the trainer leaves room for it; null if copying ends.
   Result<std::shared_ptr<detail::DeviceLease>> wait_for_slab();
   Result<std::optional<Batch>> next_of_reader();
-  /// What comes next. Takes the slab if it is a batch.
+  /// The next item. Takes the slab if it is a batch.
   Item take_next(std::shared_ptr<detail::DeviceLease> slab);
   Result<DeviceBatch> copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab);
-  /// Gives the slot back once the copy of it has ended. An error where nobody can say when that is.
+  /// Frees the slot when its copy has ended. Errors: the end of the copy cannot be observed.
   Result<void> give_back(Batch batch);
-  /// Waits for the copies. False where that cannot be done: then the slot is never filled again, and its memory stays.
+  /// Waits for the copies. False if that fails: then the slot is never reused, and its memory stays allocated.
   bool keep_until_copied(Batch batch);
   void push(Item item) noexcept;
   bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
-  /// An outcome that needs no waiting, if there is one.
+  /// An outcome that is available now, if there is one.
   std::optional<Item> take_locked() noexcept;
   /// Hands the first item to the outstanding request, if there are both.
   void match(std::unique_lock<std::mutex>& lock) noexcept;
-  /// Hands it to the request's executor, which may do as it likes: no lock may be held. Where that has no memory it counts as not
-  /// handed over and later requests fail; then the handler is destroyed.
+  /// Gives it to the request's executor, which may run any code: no lock may be held. If the executor has no memory,
+  /// the item counts as not handed over, the handler is destroyed, and later requests fail.
   void complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
   void cancel(std::uint64_t ticket);
 
@@ -123,21 +123,21 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   std::thread thread_;
   std::mutex stop_mutex_;
 
-  // Made before memory is short.
-  const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
+  // Created early, because memory may be short later.
+  const Error busy_{Errc::busy, "a request for the next batch is already outstanding"};
   const Error stopped_ = detail::cancelled("the reader was stopped");
   const Error cancelled_ = detail::cancelled("the request was cancelled");
   const Error slots_held_;
   mutable std::mutex mutex_;
   std::condition_variable room_;        // a slab came free, or an item was taken
-  boost::circular_buffer<Item> items_;  // the batches that are ready, and a failure behind them
+  boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
   std::variant<std::monostate, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // the failure once it was delivered, or the stop
   bool stopping_ = false;
   State state_;
   DeviceStats stats_;
-  BatchReader reader_;  // taken last: what fails before leaves it to the caller
+  BatchReader reader_;  // moved last: earlier failures leave it with the caller
 };
 
 void DeviceReader::Impl::copy_ahead() {
@@ -179,7 +179,7 @@ Result<std::shared_ptr<detail::DeviceLease>> DeviceReader::Impl::wait_for_slab()
 Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
   for (;;) {
     Result<std::optional<Batch>> next = reader_.next();
-    // Those that were handed over before may still be held, or asked for.
+    // Earlier batches may still be held, or a request may be outstanding.
     const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
     if (!again) return next;
     std::unique_lock lock(mutex_);
@@ -195,7 +195,7 @@ DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::D
     stats_.waiting_for_batch += Clock::now() - began;
   }
   if (!next.has_value()) {
-    // The code alone names no file.
+    // The code alone does not name a file.
     return {.outcome = reader_.error().value_or(next.error()), .after = {}};
   }
   if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
@@ -210,7 +210,7 @@ Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail
   if (bytes.size() > ring_->slab_bytes()) {
     return Error(Errc::batch_too_large,
                  "the batch of step " + std::to_string(batch.step()) + " has " + std::to_string(bytes.size()) +
-                     " bytes, more than a slab: spilled batches cannot go to a device; raise memory_bytes");
+                     " bytes, more than a slab; spilled batches cannot go to a device, so raise memory_bytes");
   }
   DeviceBatch made;
   made.epoch_ = batch.epoch();
@@ -250,7 +250,7 @@ Result<void> DeviceReader::Impl::give_back(Batch batch) {
 bool DeviceReader::Impl::keep_until_copied(Batch batch) {
   if (ring_->finish_copies()) return true;
   static std::mutex mutex;
-  static auto* const kept = new std::vector<Batch>();  // for ever, beyond static objects as well
+  static auto* const kept = new std::vector<Batch>();  // never freed, so it outlives static objects
   const std::lock_guard lock(mutex);
   kept->push_back(std::move(batch));
   return false;
@@ -371,7 +371,7 @@ Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOption
   if (options.device < -1) {
     return Error(Errc::invalid_option,
                  "device = " + std::to_string(options.device) +
-                     " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+                     " is out of range: give a CUDA device number, from 0, or -1 for the current device");
   }
   Result<std::shared_ptr<detail::DeviceRing>> ring =
       detail::DeviceRing::make(options.device, options.prefetch + options.max_held, reader.slab_bytes());

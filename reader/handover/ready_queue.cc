@@ -20,12 +20,12 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A trainer that keeps a batch for no longer than this, at the mean, is busy with nothing but reading. That is looked at
-/// after one request, two, four, and then after each so many.
+/// A trainer that keeps a batch for at most this long on average does nothing but read. Checked after one request, two,
+/// four, and so on, then at a fixed interval.
 constexpr std::chrono::microseconds kQuick{25};
 constexpr std::uint32_t kLookedAt = 8;
 
-/// A batch that another thread is about to finish is nearer than a sleep and a wake-up.
+/// Spinning is cheaper than sleeping if another thread is about to finish a batch.
 constexpr std::uint32_t kSpins = 20;
 
 }  // namespace
@@ -38,8 +38,8 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       rank_(rank),
       slots_held_(Errc::slots_held,
                   "all " + std::to_string(max_held_) +
-                      " batches that the trainer may hold are held: release one, or "
-                      "copy what is kept (in Python array.copy(), tensor.clone()), or raise max_held"),
+                      " batches that the trainer may hold are held; release one, or "
+                      "copy what you keep (in Python array.copy(), tensor.clone()), or raise max_held"),
       waits_{.clock = StallClock(Clock::now()), .first_request = {}} {}
 
 void ReadyQueue::make_room(std::size_t items) {
@@ -51,7 +51,8 @@ void ReadyQueue::push(ReadyItem item) noexcept {
   const std::lock_guard lock(mutex_);
   assert(!items_.full());
   items_.push_back(std::move(item));
-  // After a stop it stays until the queue goes: whoever pushes may hold a lock that giving the slot back takes as well.
+  // After a stop the batch stays until the queue is destroyed: the caller may hold a lock that releasing the slot takes
+  // too.
   if (error_.has_value()) return;
   ready_ = static_cast<std::uint32_t>(items_.size());
   match_locked();
@@ -60,7 +61,7 @@ void ReadyQueue::push(ReadyItem item) noexcept {
 void ReadyQueue::fail(Error error) noexcept {
   const std::lock_guard lock(mutex_);
   if (!failure_.has_value()) failure_ = std::move(error);
-  if (items_.empty()) ready_ = 1;  // for who spins
+  if (items_.empty()) ready_ = 1;  // for spinning threads
   match_locked();
 }
 
@@ -89,10 +90,10 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     const std::lock_guard lock(mutex_);
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = error;
-    ready_ = 1;  // for who spins
+    ready_ = 1;  // for spinning threads
     match_locked();
   }
-  // The trainer may learn by it that its handler is gone, and ask again.
+  // Destroying the handler may make the trainer ask again.
   completion.request.reset();
   complete();
 }
@@ -118,7 +119,7 @@ bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
   const std::lock_guard lock(mutex_);
   if (!outstanding_locked()) note_request_locked(true);
   if (take_locked(outcome)) return true;
-  now = Clock::now();  // which costs as much as some rows
+  now = Clock::now();  // reading the clock costs as much as some rows
   request_ = Helping();
   waits_.cause = Stall::decode;
   update_clock_locked(now);
@@ -169,7 +170,7 @@ void ReadyQueue::stand_still(Stall cause) {
 
 void ReadyQueue::note_request_locked(bool helps) {
   if (!helps) pace_.busy = false;
-  if (++pace_.requests < pace_.look_after) return;  // a look at the clock costs as much as some rows
+  if (++pace_.requests < pace_.look_after) return;  // reading the clock costs as much as some rows
   const Clock::time_point now = Clock::now();
   const auto kept = waits_.clock.spent(Stall::consumer, now) + waits_.clock.spent(Stall::filling, now);
   pace_.busy = helps && kept - std::exchange(pace_.kept, kept) < kQuick * pace_.look_after;
@@ -186,7 +187,7 @@ void ReadyQueue::async_next(Handler handler) {
   if (Outcome outcome; take_locked(outcome)) {
     lock.unlock();
     if (second) return AsyncRequest::complete(request, std::move(outcome));
-    // Not by `keep_locked`: a thread of the reader might take it, and run into whatever the executor does.
+    // Not through `keep_locked`: a thread of the reader might take it and run the executor's code.
     return hand_over({std::move(request), std::move(outcome), std::move(before)});
   }
   request->ticket = ++tickets_;
@@ -220,7 +221,7 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
     error_ = failure_;
     outcome = *error_;
   } else {
-    return finished_;  // with nothing: the end
+    return finished_;  // without a batch: the end
   }
   return true;
 }
@@ -241,7 +242,7 @@ void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
     return;
   }
   const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
-  // No epoch comes after the last one that can be numbered.
+  // Epochs cannot be numbered beyond this.
   if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
 }
 
@@ -251,7 +252,7 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
   const std::array<std::uint32_t, kRowStatuses> counts = count_status({slab.status, from.rows});
   const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
-  // A batch that is handed over again has whatever the trainer has written into it.
+  // A repeated batch has whatever the trainer wrote into it.
   const auto bytes = columns != nullptr ? columns->layout.bytes
                                         : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
   Counts& sum = delivered_.counts;
@@ -318,14 +319,14 @@ void ReadyQueue::cancel(std::uint64_t ticket) {
 void ReadyQueue::stop() {
   std::unique_lock lock(mutex_);
   if (!error_.has_value()) error_ = stopped_;
-  ready_ = 1;  // for who spins: the error
+  ready_ = 1;  // for spinning threads: the error
   match_locked();
   while (!items_.empty()) {
     {
       const ReadyItem dropped = std::move(items_.front());
       items_.pop_front();
       lock.unlock();
-    }  // slots are released with no lock held
+    }  // slots are released outside of the lock
     lock.lock();
   }
 }
@@ -351,7 +352,7 @@ void ReadyQueue::update_clock_locked() {
 void ReadyQueue::update_clock_locked(Clock::time_point at) {
   const Stall now = stall_locked();
   if (now == waits_.clock.state()) return;
-  at = std::max(at, waits_.clock.since());  // who has looked at the clock before may come later
+  at = std::max(at, waits_.clock.since());  // a thread with an older time may come later
   if (timeline_ != nullptr) {
     timeline_->record({.kind = TimelineEvent::Kind::state,
                        .stall = waits_.clock.state(),

@@ -45,7 +45,7 @@ inline Result<void> outside_capture(cudaStream_t stream) {
   const cudaError_t status = cudaStreamIsCapturing(stream, &capture);
   if (status == cudaErrorStreamCaptureImplicit || capture != cudaStreamCaptureStatusNone) {
     forget(status);
-    return Error(Errc::stream_captured, "batches come and go outside of captures");
+    return Error(Errc::stream_captured, "take and release batches outside of captures");
   }
   return cuda_result("cudaStreamIsCapturing", status);
 }

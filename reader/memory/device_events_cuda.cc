@@ -61,9 +61,10 @@ Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_defa
     return asked.error();
   }
   if (stream.handle == nullptr && device_of_default_stream >= 0 && current != device_of_default_stream) {
-    return Error(Errc::invalid_option, "the default stream of which device? The slots are registered for device " +
-                                           std::to_string(device_of_default_stream) + ", and device " +
-                                           std::to_string(current) + " is current: make it current, or name a stream");
+    return Error(Errc::invalid_option, "the default stream is ambiguous: the slots are registered for device " +
+                                           std::to_string(device_of_default_stream) + ", but device " +
+                                           std::to_string(current) +
+                                           " is current; make the other current, or name a stream");
   }
   return record_here(stream, current);
 }

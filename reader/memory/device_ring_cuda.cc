@@ -209,7 +209,7 @@ Result<void> DeviceLease::wait_on(DeviceStream stream) try {
   const auto handle = static_cast<cudaStream_t>(stream.handle);
   if (handle == cudaStreamPerThread) {
     return Error(Errc::invalid_option,
-                 "a batch cannot wait on cudaStreamPerThread, which is another stream on each thread");
+                 "a batch cannot wait on cudaStreamPerThread, which differs between threads; give another stream");
   }
   Result<void> waits;
   run_on_device(ring_->device_, [&](cudaError_t current) { waits = wait_on_device(handle, current); });
@@ -230,8 +230,8 @@ Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try
   const Result<int> device = device_of(handle);
   if (!device.has_value()) return device.error();
   if (*device != ring_->device_) {
-    return Error(Errc::invalid_option, "the stream is one of device " + std::to_string(*device) +
-                                           ", the batch lies on device " + std::to_string(ring_->device_));
+    return Error(Errc::invalid_option, "the stream belongs to device " + std::to_string(*device) +
+                                           ", but the batch is on device " + std::to_string(ring_->device_));
   }
   const std::lock_guard lock(mutex_);
   const bool known =

@@ -69,8 +69,8 @@ Result<View> view_of(std::string_view name, ColumnPart part, const std::byte* va
   const std::optional<std::size_t> i = columns == nullptr ? std::nullopt : columns->schema->find(name);
   if (!i.has_value()) {
     return Error(Errc::invalid_option, columns == nullptr
-                                           ? "the batch was read without columns: set ReaderOptions::columns"
-                                           : "there is no column \"" + std::string(name) + "\"");
+                                           ? "the batch was read without columns; set ReaderOptions::columns"
+                                           : "the batch has no column \"" + std::string(name) + "\"");
   }
   const Column& column = columns->schema->columns[*i];
   const ColumnPlace& place = columns->layout.columns[*i];
@@ -101,7 +101,7 @@ Result<View> view_of(BatchPart part, const std::byte* slab, const SlabLayout& la
     case BatchPart::rows:
       if (row_bytes == 0 && value_bytes > 0) {
         return Error(Errc::invalid_option,
-                     "the rows of this batch differ in size, or are columns: take values and offsets, or columns");
+                     "the rows of this batch differ in size, or are columns; take values and offsets, or columns");
       }
       return View{.data = slab + layout.values,
                   .type = kBytes,
@@ -114,7 +114,7 @@ Result<View> view_of(BatchPart part, const std::byte* slab, const SlabLayout& la
     case BatchPart::status:
       return View{.data = slab + layout.status, .type = kBytes, .shape = {count}};
   }
-  return Error(Errc::invalid_option, "no such part of a batch");
+  return Error(Errc::invalid_option, "unknown part of a batch");
 }
 
 Result<DLManagedTensor*> export_view(std::shared_ptr<const void> batch, std::shared_ptr<const void> lease,

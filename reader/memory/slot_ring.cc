@@ -95,7 +95,7 @@ Result<DeviceEvent> SlotRing::mark(DeviceStream stream) {
     try {
       if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
     } catch (const std::exception& failure) {
-      return Error::from_errno(EAGAIN, std::string("no thread to wait for copies: ") + failure.what());
+      return Error::from_errno(EAGAIN, std::string("cannot start a thread that waits for copies: ") + failure.what());
     }
   }
   return events_.record(stream, memory_.device());

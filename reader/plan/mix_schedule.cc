@@ -26,8 +26,8 @@ Result<std::shared_ptr<const MixEntries>> make_entries(const Mix& mix, std::size
   }
   if (mix.stop > MixStop::steps) return Error(Errc::invalid_option, "mix.stop must be first, all or steps");
   if ((mix.stop == MixStop::steps) != (mix.steps != 0)) {
-    return Error(Errc::invalid_option, mix.steps == 0 ? "mix.stop = steps needs mix.steps above 0"
-                                                      : "mix.steps is for mix.stop = steps only");
+    return Error(Errc::invalid_option,
+                 mix.steps == 0 ? "mix.stop = steps needs mix.steps above 0" : "mix.steps needs mix.stop = steps");
   }
   if (mix.steps >= kMaxRows) return Error(Errc::invalid_option, "mix.steps is out of range: fewer than 2^55");
   if (mix.schedule.size() > kMaxEntries) {
@@ -136,7 +136,7 @@ Result<std::uint64_t> MixSchedule::rows(const Mix& mix, std::span<const std::uin
     if (after >= kMaxRows) {
       return Error(Errc::invalid_option,
                    first ? "the epoch of the mix has 2^55 rows or more in a lane"
-                         : "mix.stop = all is never reached: a source does not end with the weights that it has last");
+                         : "mix.stop = all is never reached: with the last weights, a source does not end");
     }
     before = after;
     after *= 2;

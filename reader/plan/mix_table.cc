@@ -12,7 +12,7 @@ namespace dovetail::detail {
 
 Result<std::vector<std::uint32_t>> MixTable::normalise(std::span<const std::uint32_t> weights) {
   const std::uint64_t sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
-  if (sum == 0) return Error(Errc::invalid_option, "the weights sum to nothing: at least one must be above 0");
+  if (sum == 0) return Error(Errc::invalid_option, "the weights sum to 0: at least one must be above 0");
   std::vector<std::uint32_t> scaled;
   std::vector<std::uint64_t> remainders;
   std::uint64_t left = kPeriod;
@@ -29,7 +29,7 @@ Result<std::vector<std::uint32_t>> MixTable::normalise(std::span<const std::uint
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0 || scaled[i] != 0) continue;
     return Error(Errc::invalid_option, "weight " + std::to_string(weights[i]) + " of source " + std::to_string(i) +
-                                           " counts for nothing: it must be at least 1/65536 of the sum, " +
+                                           " has no effect: it must be 0 or at least 1/65536 of the sum, " +
                                            std::to_string(sum));
   }
   return scaled;

@@ -29,7 +29,7 @@ class Differences {
   template <class Value>
   void compare(const char* name, Value options, Value state) {
     if (options == state) return;
-    add(std::string(name) + " is " + name_of(options) + ", and was " + name_of(state) + " when the state was taken");
+    add(std::string(name) + " is " + name_of(options) + ", but was " + name_of(state) + " when the state was taken");
   }
   void add(const std::string& difference) { text_ += (text_.empty() ? "" : "; ") + difference; }
 
@@ -50,10 +50,10 @@ Result<void> compare(const PlanFacts& facts, const State& state) {
   if (mixed != state.mixed) {
     differences.add(mixed ? "the state was taken without a mix" : "the state was taken from a mix of datasets");
   } else if (mixed) {
-    if (content.high != state.content.high) differences.add("the datasets of the mix are others");
+    if (content.high != state.content.high) differences.add("the mix has other datasets");
     if (content.low != state.content.low) differences.add("weights, stop rule or sources of the mix differ");
   } else if (content != state.content) {
-    differences.add("the dataset is another one: its fingerprint is " + content.to_hex() + ", and that of the state " +
+    differences.add("this is another dataset: its fingerprint is " + content.to_hex() + ", the state has " +
                     state.content.to_hex());
   }
   differences.compare("order", options.order, state.order);
@@ -93,7 +93,7 @@ Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, cons
   if (past.phases.size() > State::kMaxChanges) {
     return Error(Errc::too_many_changes,
                  "epoch " + std::to_string(state.epoch) + " has changed its world " +
-                     std::to_string(State::kMaxChanges) + " times: go on with a world and batch of " +
+                     std::to_string(State::kMaxChanges) + " times: continue with a world and batch of " +
                      std::to_string(std::uint64_t{present.lanes} * present.rows_per_lane) +
                      " rows per step, or begin epoch " + std::to_string(std::uint64_t{state.epoch} + 1));
   }

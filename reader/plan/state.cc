@@ -129,13 +129,13 @@ Result<State> State::from_bytes(ByteView bytes) {
   if (std::to_integer<unsigned>(bytes[0]) == 0) return bad_state("its version is 0");
   if (std::to_integer<unsigned>(bytes[0]) < kVersion) {
     return Error(Errc::unsupported_version,
-                 "the state is of an older version of the order, which this library does not know any more: begin the "
-                 "epoch anew, or go on with the version of Dovetail that wrote it");
+                 "the state is of an older version of the order, which this library no longer supports; begin the "
+                 "epoch again, or continue with the version of Dovetail that wrote it");
   }
   if (std::to_integer<unsigned>(bytes[0]) != kVersion) {
     return Error(Errc::unsupported_version, "the state has version " +
                                                 std::to_string(std::to_integer<unsigned>(bytes[0])) +
-                                                ", and this library knows version " + std::to_string(kVersion));
+                                                ", but this library reads version " + std::to_string(kVersion));
   }
   if (bytes.size() < kFixedBytes) return bad_state("it is cut off");
   const std::size_t phases = std::to_integer<std::size_t>(bytes[7]);
@@ -185,7 +185,7 @@ Result<State> State::from_text(std::string_view text) {
     return bad_state(text.empty() ? "it is empty" : "it does not begin with " + std::string(kTextPrefix));
   }
   const auto bytes = detail::from_base64(text.substr(kTextPrefix.size()));
-  if (!bytes) return bad_state("a character of it is not of base64url, or one is missing");
+  if (!bytes) return bad_state("it has a character outside base64url, or one is missing");
   return from_bytes(*bytes);
 }
 

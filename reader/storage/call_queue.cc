@@ -12,9 +12,9 @@ CallQueue::Lane& CallQueue::lane_of(const TimedCall& call) noexcept {
 }
 
 const char* CallQueue::refusal_locked(const TimedCall& call) noexcept {
-  if (hung_files_.contains(call.path())) return "earlier calls of the file hang";
+  if (hung_files_.contains(call.path())) return "earlier calls on this file hang";
   const bool full = abandoned_ >= kMostAbandoned || (lane_of(call).places == 0 && abandoned_ > 0);
-  return full ? "so many calls of the storage hang that there is no room for this one" : nullptr;
+  return full ? "too many calls to the storage hang to start this one" : nullptr;
 }
 
 bool CallQueue::add(const std::shared_ptr<TimedCall>& call) {
@@ -143,7 +143,7 @@ void CallQueue::stop() {
     }
   }
   for (const std::shared_ptr<TimedCall>& call : waiting) {
-    call->answer_once(call->error_of(ECANCELED, "the reader is stopped"));
+    call->answer_once(call->error_of(ECANCELED, "the reader was stopped"));
     finish(*call);
   }
   bool hangs = false;

@@ -150,7 +150,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
     try {
       if (outcome.has_value() && !take()) {
         if (!queue_->stops_hanging()) return start();
-        outcome = error_of(ECANCELED, "the reader is stopped");
+        outcome = error_of(ECANCELED, "the reader was stopped");
       }
     } catch (const std::exception& failure) {
       outcome = error_from(failure);

@@ -114,7 +114,7 @@ Result<InputFile> InputFile::open(const std::string& path) {
 
   struct stat status {};
   if (::fstat(file.fd_, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
-  if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "a file is wanted here").in_file(path);
+  if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "this is a folder, but a file is needed").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "not a regular file").in_file(path);
   file.identity_ = identity_of(status);
   return file;
@@ -127,7 +127,7 @@ Error InputFile::end_of_file(std::uint64_t at, std::size_t missing) const {
 
 Result<void> InputFile::read(std::uint64_t offset, ReadInto into) const {
   if (!within_system_range(offset, into.size())) {
-    return Error(Errc::truncated, "no file is that long").at(path_, offset);
+    return Error(Errc::truncated, "the offset is beyond any file size").at(path_, offset);
   }
   while (into.size() > 0) {
     const Vectors vectors(into);
@@ -145,7 +145,7 @@ Result<void> InputFile::read(std::uint64_t offset, ReadInto into) const {
 
 Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
   if (!within_system_range(offset, into.size())) {
-    return Error(Errc::truncated, "no file is that long").at(path_, offset);
+    return Error(Errc::truncated, "the offset is beyond any file size").at(path_, offset);
   }
   while (into.size() > 0) {
     if (access_->cannot_try.load(std::memory_order_relaxed)) return false;

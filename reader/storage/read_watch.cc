@@ -129,7 +129,7 @@ void ReadWatch::look() noexcept {
       } else if (options_.gives_up) {
         lock.unlock();
         late->give_up();
-        say(describe(*late), ", and is given up");  // nothing of it changes any more
+        say(describe(*late), ", and was abandoned");  // nothing of it changes any more
       } else {
         const HungRead what = describe(*late);  // under the lock: it refers to what goes when it is answered
         lock.unlock();

@@ -33,16 +33,16 @@ constexpr std::size_t kMinMemory = 128 << 10;
 
 Result<void> validate(const StorageOptions& options) {
   if (options.threads < 1 || options.threads > kMaxThreads) {
-    return Error(Errc::invalid_option, "threads is " + std::to_string(options.threads) + ", and has to be from 1 to " +
-                                           std::to_string(kMaxThreads));
+    return Error(Errc::invalid_option,
+                 "threads is " + std::to_string(options.threads) + "; it must be 1 to " + std::to_string(kMaxThreads));
   }
   if (options.depth < 1 || options.depth > kMaxDepth) {
-    return Error(Errc::invalid_option, "depth is " + std::to_string(options.depth) + ", and has to be from 1 to " +
-                                           std::to_string(kMaxDepth));
+    return Error(Errc::invalid_option,
+                 "depth is " + std::to_string(options.depth) + "; it must be 1 to " + std::to_string(kMaxDepth));
   }
   if (options.memory_bytes < kMinMemory) {
     return Error(Errc::invalid_option, "memory_bytes is " + std::to_string(options.memory_bytes) +
-                                           ", and has to be at least " + std::to_string(kMinMemory));
+                                           "; it must be at least " + std::to_string(kMinMemory));
   }
   return {};
 }
@@ -67,9 +67,9 @@ Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOpt
   } catch (const std::bad_alloc& failure) {
     return error_from(failure);
   } catch (const std::exception& failure) {
-    return Error(Errc::resource_limit, std::string("the threads that read cannot be started: ") + failure.what());
+    return Error(Errc::resource_limit, std::string("cannot start the threads that read: ") + failure.what());
   }
-  return Error(Errc::invalid_option, "there is no such kind of storage");
+  return Error(Errc::invalid_option, "unknown kind of storage");
 }
 
 }  // namespace detail

@@ -27,24 +27,24 @@ std::string why_forbidden() {
   char setting = '0';
   std::ifstream("/proc/sys/kernel/io_uring_disabled") >> setting;
   if (setting != '0') return std::string("the sysctl kernel.io_uring_disabled is ") + setting + "; set it to 0";
-  return "a seccomp filter forbids it, as those of containers do; allow io_uring_setup, io_uring_enter and "
+  return "a seccomp filter forbids it, as in many containers; allow io_uring_setup, io_uring_enter and "
          "io_uring_register";
 }
 
 Error explain(int error) {
   switch (error) {
     case ENOSYS:
-      return unusable("the kernel is without it, or what reading needs of it; run one of 5.6 or newer");
+      return unusable("the kernel lacks it or the operations that reading needs; use kernel 5.6 or newer");
     case EPERM:
     case EACCES:
       return unusable(why_forbidden());
     case ENOMEM:
-      return unusable("not enough memory may be locked; raise RLIMIT_MEMLOCK (ulimit -l)");
+      return unusable("the limit of locked memory is too low; raise RLIMIT_MEMLOCK (ulimit -l)");
     case EMFILE:
     case ENFILE:
-      return unusable("no descriptor is left; raise RLIMIT_NOFILE (ulimit -n)");
+      return unusable("the limit of open files is reached; raise RLIMIT_NOFILE (ulimit -n)");
     default:
-      return unusable(boost::system::system_category().message(error) + "; ask the system's log");
+      return unusable(boost::system::system_category().message(error) + "; see the system's log");
   }
 }
 

@@ -202,7 +202,7 @@ Result<void> UringStorage::prepare_buffers() {
   registered_ = error == 0;
   if (!registered_) {
     facts_.note = Error::from_errno(error, "its " + std::to_string(all.iov_len) +
-                                               " bytes of buffers are not registered, which costs some speed; raise "
+                                               " bytes of buffers are not registered, which is slower; raise "
                                                "RLIMIT_MEMLOCK (ulimit -l)")
                       .to_string();
   }

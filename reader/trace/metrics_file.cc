@@ -33,7 +33,7 @@ Result<void> check_replaceable(const std::string& path) {
   std::string begin(kBegin.size(), '\0');
   if (S_ISREG(found.st_mode)) std::ifstream(path).read(begin.data(), static_cast<std::streamsize>(begin.size()));
   if (begin == kBegin) return {};
-  return Error(Errc::already_exists, "this is no file of metrics: name another one for them").in_file(path);
+  return Error(Errc::already_exists, "this is not a metrics file; name another file for them").in_file(path);
 }
 
 bool write_all(int file, std::string_view text) {

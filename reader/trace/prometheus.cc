@@ -106,7 +106,7 @@ Result<std::string> ReaderStats::to_prometheus(const std::map<std::string, std::
     if (is_label_name(name) && name != "status" && name != "state" && name != "work" && name != "storage") continue;
     return Error(Errc::invalid_option, "labels: '" + name +
                                            "' must be letters, digits and '_', not begin with a digit or '__', and be "
-                                           "none of status, state, work, storage");
+                                           "other than status, state, work or storage");
   }
   Exposition text(labels);
   text.counter("batches_total", "Batches delivered.", batches);
@@ -122,7 +122,7 @@ Result<std::string> ReaderStats::to_prometheus(const std::map<std::string, std::
   text.counter("given_up_reads_total", "Hung reads that were abandoned.", given_up_reads);
   text.gauge("hung_reads_outstanding", "Hung reads that are not answered yet; at most 100.", hung_now.size());
   text.counter("unfit_records_total", "Records that did not fit the columns.", unfit_records);
-  text.gauge("damaged_ranges", "Damaged ranges of records that were met.", damaged.size());
+  text.gauge("damaged_ranges", "Damaged ranges of records found so far.", damaged.size());
   text.counter("spilled_batches_total", "Batches that did not fit their slot.", spilled_batches);
   text.counter("shards_opened_total", "Shards opened.", shards_opened);
   add_times(*this, text);

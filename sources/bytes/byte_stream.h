@@ -14,10 +14,10 @@
 
 namespace dovetail::detail {
 
-/// How much of a file is read at once.
+/// Bytes of a file that are read at once.
 inline constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-/// Decoded bytes, and where in the file the bytes lie that they were decoded from.
+/// Decoded bytes, and their place in the file.
 struct StreamPiece {
   ByteView bytes;
   std::uint64_t input_begin = 0;
@@ -33,11 +33,11 @@ class ByteStream {
   virtual ~ByteStream() = default;
   /// The next piece, which is not empty, or nothing at the end.
   virtual Result<std::optional<StreamPiece>> next() = 0;
-  /// Leaves out up to `bytes` of what follows, where that is cheaper than reading them. Returns how many.
+  /// Skips up to `bytes`, if that is cheaper than reading them. Returns the number skipped.
   virtual Result<std::uint64_t> skip(std::uint64_t /*bytes*/) { return 0; }
 };
 
-/// Errors: the system's, where memory is short.
+/// Errors: the system's, if memory is short.
 Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression);
 
 }  // namespace dovetail::detail

@@ -9,16 +9,16 @@
 
 namespace dovetail::detail {
 
-/// A hash of the bytes of a file, as MosaicML's index names and writes them.
+/// A hash of the bytes of a file, in the form of MosaicML's index.
 class ContentHash {
  public:
   virtual ~ContentHash() = default;
   virtual void add(ByteView bytes) noexcept = 0;
-  /// Of what was added so far, in lower-case hexadecimal digits.
+  /// Hash of the bytes so far, in lower-case hexadecimal digits.
   virtual std::string hex() const = 0;
 };
 
-/// `xxh32`, `xxh64`, `xxh3_64`, `xxh128` or `xxh3_128`; nothing for other names.
+/// `xxh32`, `xxh64`, `xxh3_64`, `xxh128` or `xxh3_128`; null for other names.
 std::unique_ptr<ContentHash> make_content_hash(std::string_view name);
 
 }  // namespace dovetail::detail

@@ -51,14 +51,14 @@ Result<FolderNames> names_in(const std::string& folder) {
 Result<struct stat> status_of(const std::string& path, bool follow) {
   struct stat status {};
   const int failed = follow ? ::stat(path.c_str(), &status) : ::lstat(path.c_str(), &status);
-  if (failed != 0) return Error::from_errno(errno, "cannot look at the file").in_file(path);
+  if (failed != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
   return status;
 }
 
 Result<void> check_no_dangling_link(const std::string& path) {
   if (!status_of(path, false)) return {};
   return Error::from_errno(ENOENT,
-                           "a link that leads nowhere, to a file that is read with another; fetch its content, "
+                           "a dangling link to a file that is read together with another; fetch its content, "
                            "as with `git annex get` or `dvc pull`, or remove it")
       .in_file(path);
 }

@@ -11,28 +11,29 @@
 
 namespace dovetail::detail {
 
-/// Cuts a stream of bytes, given piece by piece, at newlines. Its calls are those of `format::TfrecordScanner`, and
-/// `goes_on()`: whether `next()` can be asked again after it failed.
+/// Cuts a stream of bytes, given piece by piece, at newlines. Has the calls of `format::TfrecordScanner`, and
+/// `goes_on()`: whether `next()` can be called again after it failed.
 ///
-/// Ownership: borrows the piece that was fed; copies only lines that span pieces. A line that was given is valid until
-///            the next call.
-/// Errors:    `record_too_large`, without file and offset. The next call goes on behind that line, of which no more than
-///            the limit is ever held.
+/// Ownership: borrows the current piece; copies only lines that span pieces. A returned line is valid until the next
+///            call.
+/// Errors:    `record_too_large`, without file and offset. The next call continues after that line. Never holds more
+///            than the limit of a line.
 class LineScanner {
  public:
   explicit LineScanner(std::uint32_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
-  /// Gives the bytes that follow. Needs: `next()` has asked for them by returning nothing.
+  /// Passes the next bytes. Needs: `next()` has returned nothing.
   void feed(ByteView piece) noexcept { piece_ = piece; }
-  /// The next line without its newline, or nothing where no newline is left in what was fed.
+  /// The next line without its newline, or nothing if the bytes so far have no more newlines.
   Result<std::optional<ByteView>> next();
-  /// To be asked once no bytes are left to feed: the last line, where it has no newline.
+  /// Call it when no bytes are left: returns the last line, if it has no newline.
   Result<std::optional<ByteView>> finish();
 
-  /// Lines given so far, and those that were too long.
+  /// Lines so far, including those that were too long.
   std::uint64_t records() const noexcept { return lines_; }
   bool goes_on() const noexcept { return true; }
-  /// Offset in the stream of the line that was last asked for; while the rest of a line is left out, of what follows.
+  /// Offset in the stream of the line that was requested last; while the rest of a line is skipped, of the bytes after
+  /// it.
   std::uint64_t record_offset() const noexcept { return line_offset_; }
 
  private:
@@ -42,9 +43,9 @@ class LineScanner {
 
   std::uint32_t max_line_bytes_;
   ByteView piece_;
-  std::vector<std::byte> held_;  // the beginning of a line whose end is yet to come
-  bool given_ = false;           // what is held belongs to the caller until the next call
-  bool leaving_ = false;         // what comes is the rest of a line that was too long
+  std::vector<std::byte> held_;  // the beginning of an incomplete line
+  bool given_ = false;           // `held_` is lent to the caller until the next call
+  bool leaving_ = false;         // skipping the rest of a line that was too long
   std::uint64_t lines_ = 0;
   std::uint64_t line_offset_ = 0;
   std::uint64_t next_offset_ = 0;

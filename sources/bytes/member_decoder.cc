@@ -46,7 +46,7 @@ Error something_follows(Compression compression) {
 }
 
 Error window_too_large() {
-  return Error(Errc::decompression, "decoding it takes a window of more than " + std::to_string(kMaxWindowBytes >> 20) +
+  return Error(Errc::decompression, "decoding needs a window of more than " + std::to_string(kMaxWindowBytes >> 20) +
                                         " MiB; decompress it with its own program");
 }
 
@@ -195,9 +195,9 @@ class XzDecoder final : public MemberDecoder {
       case LZMA_MEMLIMIT_ERROR:
         return window_too_large();
       case LZMA_UNSUPPORTED_CHECK:
-        return Error(Errc::decompression, "xz: its checksum is of a kind that cannot be checked");
+        return Error(Errc::decompression, "xz: its checksum has an unsupported type");
       case LZMA_OPTIONS_ERROR:
-        return Error(Errc::decompression, "xz: a filter or an option that is not known");
+        return Error(Errc::decompression, "xz: an unsupported filter or option");
       default:
         return Error(Errc::decompression, "xz: damaged data, or a wrong checksum");
     }

@@ -13,24 +13,24 @@
 
 namespace dovetail::detail {
 
-/// What the compressions that consist of members, one after the other, have in common.
+/// Common part of the compressions that consist of consecutive members.
 class MemberDecoder : public Decoder {
  public:
   Result<void> run(ByteView& in, std::span<std::byte>& out) final;
   bool at_end() const noexcept override { return member_ended_; }
 
  protected:
-  /// Moves both past what was done. Gives whether the member has ended.
+  /// Advances both. Returns whether the member has ended.
   virtual Result<bool> decode(ByteView& in, std::span<std::byte>& out) = 0;
-  /// Gets ready for the member that begins `in`, which is not empty; may go past what is between members.
+  /// Prepares for the member at the beginning of `in`, which is not empty; may skip bytes between members.
   virtual Result<void> begin_next(ByteView& in) = 0;
 
  private:
   bool member_ended_ = false;
-  bool more_to_come_ = false;  // the library may hold decoded bytes for which there was no room
+  bool more_to_come_ = false;  // the library may hold decoded bytes that did not fit
 };
 
-/// Needs: gzip, zlib, bzip2, xz or zstd. Errors: the system's, where memory is short.
+/// Needs: gzip, zlib, bzip2, xz or zstd. Errors: the system's, if memory is short.
 Result<std::unique_ptr<Decoder>> make_member_decoder(Compression compression);
 
 }  // namespace dovetail::detail

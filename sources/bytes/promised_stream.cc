@@ -17,7 +17,7 @@ Result<std::optional<StreamPiece>> PromisedStream::next() {
   if (!*piece) return end();
   const StreamPiece& found = **piece;
   if (found.bytes.size() > promise_.bytes - bytes_) {
-    return broken("it decodes to more than the " + std::to_string(promise_.bytes) + " bytes of its index");
+    return broken("it decodes to more bytes than the " + std::to_string(promise_.bytes) + " in its index");
   }
   bytes_ += found.bytes.size();
   input_end_ = found.input_end;
@@ -29,14 +29,14 @@ Result<std::optional<StreamPiece>> PromisedStream::next() {
 
 Result<std::optional<StreamPiece>> PromisedStream::end() const {
   if (bytes_ != promise_.bytes) {
-    return broken("it decodes to " + std::to_string(bytes_) + " bytes, and to " + std::to_string(promise_.bytes) +
-                  " in its index");
+    return broken("it decodes to " + std::to_string(bytes_) + " bytes, but its index has " +
+                  std::to_string(promise_.bytes) + "");
   }
   for (std::size_t i = 0; i != hashes_.size(); ++i) {
     if (!hashes_[i]) continue;
     const auto& [name, digits] = promise_.hashes[i];
     const std::string found = hashes_[i]->hex();
-    if (found != digits) return broken("its " + name + " is " + found + ", and " + digits + " in its index");
+    if (found != digits) return broken("its " + name + " is " + found + ", but its index has " + digits);
   }
   return std::nullopt;
 }

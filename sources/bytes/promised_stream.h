@@ -14,15 +14,15 @@
 
 namespace dovetail::detail {
 
-/// What an index says that a stream decodes to.
+/// The decoded size and hashes of a stream, from an index.
 struct StreamPromise {
   std::uint64_t bytes = 0;
-  /// Names of hashes and their digits. Those of unknown names are not checked.
+  /// Names of hashes and their digits. Hashes with unknown names are not checked.
   std::vector<std::pair<std::string, std::string>> hashes;
 };
 
-/// Passes a stream on, and compares it with what was promised.
-/// Errors: `sidecar_mismatch`: for more bytes as soon as there are, for fewer and for hashes at the end.
+/// Passes a stream through, and compares it with its index.
+/// Errors: `sidecar_mismatch`: at once for too many bytes; at the end for too few, or a wrong hash.
 class PromisedStream final : public ByteStream {
  public:
   PromisedStream(std::string path, std::unique_ptr<ByteStream> stream, StreamPromise promise);

@@ -11,19 +11,19 @@
 
 namespace dovetail::detail {
 
-/// How many records were left out, and the first errors among them; equal ones are one.
+/// Number of records left out, and the first distinct errors.
 ///
-/// Cost: that of `kShown` errors, however many there are.
+/// Cost: at most `kShown` errors.
 class SkipTally {
  public:
   static constexpr std::size_t kShown = 20;
 
-  /// `place` is that on the line of all sources. Without `named` the record is only counted.
+  /// `place` is the position on the line of all sources. Unless `named`, the record is only counted.
   void add(std::uint64_t place, const SkippedRecord& record, bool named = true);
   void add(const SkipTally& other);
   std::uint64_t count() const noexcept { return count_; }
   std::size_t named() const noexcept { return named_.size(); }
-  /// By place.
+  /// Ordered by place.
   std::vector<SkippedRecord> first() const;
 
  private:
@@ -37,15 +37,15 @@ class SkipTally {
   std::vector<Named> named_;  // by place
 };
 
-/// What one reader of a line has left out, by the shares that the line is cut into.
+/// Records left out by one reader of a line, by shares of the line.
 ///
-/// A reader goes on beyond its share until it finds a record, and begins the next one there; what it has met on the way
-/// belongs to that share, if it is the one to read it. So each share is counted by who reads it, and by nobody else.
+/// A reader continues beyond its share until it finds a record, and may begin the next share there. Records skipped on
+/// the way belong to that share, if the same reader reads it. So each share is counted exactly by its reader.
 /// Cost: some errors, and a number for each share between its own and the next record.
 class ShareSkips {
  public:
   void add(std::uint64_t share, std::uint64_t place, const SkippedRecord& record);
-  /// Of a share that was read to its end; what lies before is forgotten.
+  /// Skips of a share that was read to its end; forgets earlier shares.
   SkipTally take(std::uint64_t share);
 
  private:
@@ -53,7 +53,7 @@ class ShareSkips {
   std::size_t named_ = 0;
 };
 
-/// Adds up what all readers have left out. Threads: any.
+/// Adds up the skips of all readers. Threads: any.
 class SkipCount {
  public:
   void add(const SkipTally& tally) {

@@ -118,7 +118,7 @@ Result<void> SnappyBlocks::decode(ByteView block) {
   }
   decoded_.resize(std::size_t{preamble->raw_bytes} + format::kDecodeSlack);
   if (!format::snappy_decode(block, preamble->raw_bytes, decoded_)) {
-    return Error(Errc::decompression, "Snappy finds damaged bytes");
+    return Error(Errc::decompression, "Snappy data is damaged");
   }
   decoded_bytes_ = preamble->raw_bytes;
   given_ = 0;

@@ -30,7 +30,7 @@ Result<SourceFile> SourceFile::open(const std::string& path) {
   struct stat status {};
   const int reason = ::fstat(file.descriptor_, &status) == 0 ? 0 : errno;
   file.size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
-  if (reason != 0) return Error::from_errno(reason, "cannot look at the file").in_file(path);
+  if (reason != 0) return Error::from_errno(reason, "cannot examine the file").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "neither a regular file nor a folder").in_file(path);
   ::posix_fadvise(file.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
@@ -88,7 +88,7 @@ Result<std::size_t> SourceFile::read_at(std::uint64_t offset, std::span<std::byt
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset + done);
     if (got == 0 && offset + done < size_) {
-      return Error(Errc::file_changed, "it ends here, and had " + std::to_string(size_) + " bytes when it was opened")
+      return Error(Errc::file_changed, "it ends here, but had " + std::to_string(size_) + " bytes when it was opened")
           .at(path_, offset + done);
     }
     if (got == 0) break;

@@ -15,11 +15,11 @@ namespace dovetail::detail {
 /// A regular file that is read once, from its beginning to its end.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  the system's, with the path, and the offset of a failed read; `file_changed` where it ends before the size that
-///          it was opened with: what is missing must not pass for the end.
+/// Errors:  the system's, with the path, and the offset of a failed read; `file_changed` if it ends before its size at
+///          opening, because a cut file must not look complete.
 class SourceFile {
  public:
-  /// Errors: also `unknown_format` for what is not a regular file.
+  /// Errors: also `unknown_format` for anything but a regular file.
   static Result<SourceFile> open(const std::string& path);
 
   SourceFile(SourceFile&& other) noexcept;
@@ -27,20 +27,20 @@ class SourceFile {
   ~SourceFile();
 
   const std::string& path() const noexcept { return path_; }
-  /// When it was opened.
+  /// Size at opening.
   std::uint64_t size() const noexcept { return size_; }
   /// Bytes read so far.
   std::uint64_t position() const noexcept { return position_; }
 
-  /// Asked before each `read`: true makes it fail with `operation_canceled`.
+  /// Called before each `read`; returning true makes it fail with `operation_canceled`.
   void watch(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
 
-  /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
-  /// divided it. Returns the bytes read.
+  /// Fills `out`; returns less only at the end of the file, so that results do not depend on how the system divides
+  /// reads. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
-  /// Whether a writer of this library is at work on it, as far as the file system tells.
+  /// Whether a writer of this library is writing it, as far as the file system shows.
   bool is_being_written() const noexcept;
-  /// Goes forward, not beyond the size that it was opened with. Returns by how much.
+  /// Skips forward, at most to its size at opening. Returns the bytes skipped.
   std::uint64_t skip(std::uint64_t bytes) noexcept;
   /// Reads from the beginning without moving the position.
   Result<std::size_t> peek(std::span<std::byte> out) const { return read_at(0, out); }

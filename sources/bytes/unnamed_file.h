@@ -7,7 +7,7 @@
 
 namespace dovetail::detail {
 
-/// Opens a new file without a name in a folder, to be read and written: it is gone with the last descriptor.
+/// Opens a new unnamed file in a folder for reading and writing. It is removed with the last descriptor.
 /// Errors: the system's.
 Result<int> open_unnamed(const OutputFolder& folder);
 

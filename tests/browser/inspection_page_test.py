@@ -123,7 +123,7 @@ class InspectionPageTest(CommandTest):
         cards = self.feature_cards()
         self.assertEqual(sorted(cards), ["<i>", "label", "tags"])
         self.assertIn("1 - 3 values, 1 distinct", cards["tags"])
-        self.assertIn("a sample from all over: of 48 records, 8 of them no tf.train.Example with features",
+        self.assertIn("from a sample: of 48 records, 8 of them not a tf.train.Example with features",
                       self.browser.evaluate("document.body.innerText"))
 
     def test_statistics_of_features_are_cards(self):

@@ -230,7 +230,7 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItDoesNotBeginAsItsNameSays) {
       for (const SourceFormat format : {SourceFormat::detect, each.format}) {
         const auto read = test::read_source(path, {.format = format});
         SCOPED_TRACE(path + ' ' + std::to_string(bytes.size()) + " bytes as " + std::string(to_string(format)));
-        EXPECT_THAT(read, test::Fails(ErrorKind::damaged).in(path).saying("its name promises "));
+        EXPECT_THAT(read, test::Fails(ErrorKind::damaged).in(path).saying("its name is that of "));
       }
       std::filesystem::remove(path);
     }

@@ -109,7 +109,7 @@ TEST_F(CsvSourceTest, AQuotedDelimiterInTheOnlyNameIsNoOther) {
   EXPECT_THAT(read("\"City, State\"\n\"Ulm, BW\"\n"), ElementsAre("City, State=<Ulm, BW>"));
   EXPECT_THAT(error_of("\"City, State; Zip\"\nx\n"),
               test::Fails(Errc::invalid_option)
-                  .saying("say --csv-delimiter ';' if that separates the columns, or --csv-delimiter ','"));
+                  .saying("give --csv-delimiter ';' if that separates the columns, or --csv-delimiter ','"));
   EXPECT_THAT(read("\"City, State; Zip\"\nx\n", {.csv = {.delimiter = ','}}), ElementsAre("City, State; Zip=<x>"));
 }
 

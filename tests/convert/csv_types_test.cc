@@ -182,7 +182,7 @@ TEST_F(CsvTypesTest, MessagesCutLongNames) {
   EXPECT_THAT(wrong.detail(), AllOf(HasSubstr("\"word\" is not of type real"), Not(HasSubstr("--csv-type"))));
   EXPECT_LT(wrong.detail().size(), 500u);
   const Error unknown = RecordSource::open(path, {.csv = {.types = {{name + "x", ColumnType::real}}}}).error();
-  EXPECT_THAT(unknown.detail(), AllOf(HasSubstr("there is no column \"nnn"), HasSubstr("the columns are \"nnn")));
+  EXPECT_THAT(unknown.detail(), AllOf(HasSubstr("no column is named \"nnn"), HasSubstr("the columns are \"nnn")));
   EXPECT_LT(unknown.detail().size(), 500u);
 }
 

@@ -45,8 +45,9 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
   EXPECT_EQ(test::example_text(test::read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
   wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": \"y\"}\n{\"x\": 2}\n")};
   wanted.writer.shard.overwrite = true;
-  EXPECT_THAT(convert(out_, wanted).error().detail(),
-              HasSubstr("the feature \"x\" is no column: bytes in 1 record, int64 in 2 records (1 to 2); name the"));
+  EXPECT_THAT(
+      convert(out_, wanted).error().detail(),
+      HasSubstr("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); name the"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
   EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: no JSON object"));
 }
@@ -103,12 +104,12 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
     EXPECT_FALSE(std::filesystem::exists(out_));
   };
   fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");
-  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 record of JSON: convert it with --records example");
+  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 record of JSON; convert it with --records example");
   const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
   const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
   const std::string empty("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x1A\x00", 11);
   fails({put("kinds.tfrecord", test::tfrecord_bytes({ints, texts}))},
-        "the feature \"x\" is no column: bytes in 1 record, int64 in 1 record");
+        "the feature \"x\" cannot be a column: bytes in 1 record, int64 in 1 record");
   fails({put("empty.tfrecord", test::tfrecord_bytes({empty}))}, "no record has a feature with values");
   ASSERT_TRUE(infer({put("some.tfrecord", test::tfrecord_bytes({ints, empty}))}));
   EXPECT_EQ(schema(), "x:i64=-1");

@@ -145,7 +145,7 @@ TEST_F(MergeTest, AShardThatIsGoneIsNamedAndConvertedAgain) {
   for (const std::uint32_t part : {0u, 1u}) {
     const auto refused = merge(out_);
     ASSERT_THAT(refused, test::Fails(Errc::unfinished));
-    EXPECT_THAT(refused.error().to_string(), HasSubstr("the shard is missing: convert the part again"));
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("the shard is missing; convert the part again"));
     EXPECT_EQ(refused.error().path(), staged_ + (part == 0 ? "/shard-000000.dvt" : "/shard-000006.dvt"));
     EXPECT_FALSE(fs::exists(out_));
     const auto again = run_part(wanted, part, 2).value();

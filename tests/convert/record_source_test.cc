@@ -260,7 +260,7 @@ TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
 
   put("a.tfrecord", "some text\n");
   EXPECT_THAT(error_of("a.tfrecord").detail(),
-              HasSubstr("its name promises tfrecord, and its bytes are those of lines"));
+              HasSubstr("its name is that of tfrecord, but its bytes are those of lines"));
   put("a.csv", "{\"a\": 1}\n");
   EXPECT_THAT(error_of("a.csv").detail(), HasSubstr("its bytes are those of jsonl"));
   // Every kind of file is cut into numbered ones.
@@ -275,7 +275,7 @@ TEST_F(RecordSourceTest, AdvisesNoFormatThatCannotBeRead) {
   for (const char* bytes : {"some text\n", "\x89PNG\x01\x02\x03"}) {
     put("one.mds", bytes);
     const Error mds = error_of("one.mds");
-    EXPECT_THAT(mds, test::Fails(Errc::unknown_format).saying("index.json: give the folder that holds it"));
+    EXPECT_THAT(mds, test::Fails(Errc::unknown_format).saying("index.json; give the folder that holds it"));
     EXPECT_THAT(mds.detail(), Not(HasSubstr("--from mds")));
     put("one.dvt", bytes);
     const Error shard = error_of("one.dvt");

@@ -296,14 +296,14 @@ TEST(ColumnsTest, OtherColumnsMendWhatDoesNotFitAndNothingMendsWhatIsNoExample) 
   for (std::size_t size = 2; size < whole.size(); ++size) {
     EXPECT_THAT(failure_of(decoder, whole.substr(0, size)), dovetail::test::Fails(Errc::bad_message)) << size;
   }
-  const std::string mend = ": convert it with --records example, or use a map";
+  const std::string mend = "; convert it with --records example, or use a map";
   for (const auto& [record, what, remedy] :
        {std::tuple("{\"a\": [1, 2, 3, 4]}", "JSON", mend), std::tuple(" [1]\r\n", "JSON", mend),
         std::tuple("row 5: \xC3\xA4", "text", std::string())}) {
     const Error error = failure_of(decoder, record);
     EXPECT_TRUE(error.is(Errc::invalid_option));
-    EXPECT_EQ(error.detail(), "row 0: the record is " + std::string(what) +
-                                  ", no tf.train.Example, which columns are made of" + remedy);
+    EXPECT_EQ(error.detail(),
+              "row 0: the record is " + std::string(what) + ", but columns need a tf.train.Example" + remedy);
   }
   EXPECT_TRUE(failure_of(decoder, "\xFF\xD8\xFF\xE0 JFIF").is(Errc::bad_message));
 }
@@ -339,13 +339,13 @@ TEST(ColumnsTest, ErrorsNameRowColumnAndByte) {
                                              std::to_string(at + others.size()) + " of the record");
   };
   expect("a", ints({1, 2, 3}), "3 values, expected 4");
-  expect("a", ints({1, 2, 3, 256}), "a number that is no u8");
-  expect("a", ints({1, 2, 3, -1}), "a number that is no u8");
+  expect("a", ints({1, 2, 3, 256}), "a number that does not fit u8");
+  expect("a", ints({1, 2, 3, -1}), "a number that does not fit u8");
   expect("a", bytes_list({"12345"}), "5 values, expected 4");
-  expect("a", bytes_list({"1234", "1234"}), "a bytes_list of 2 values, where 1 is its bytes");
+  expect("a", bytes_list({"1234", "1234"}), "a bytes_list of 2 values, expected 1");
   expect("a", wire_field(2, wire_field(1, std::string(16, '\0'))), "float_list cannot fill it");
-  expect("b", ints({16777217}), "a number that is no f32");
-  expect("b", bytes_list({"123"}), "3 bytes, no multiple of its dtype");
+  expect("b", ints({16777217}), "a number that does not fit f32");
+  expect("b", bytes_list({"123"}), "3 bytes, not a multiple of its dtype");
   expect("c", ints({1}), "int64_list cannot fill it");
   expect("d", ints({1, 2, 3}), "3 values, expected a multiple of 2");
   EXPECT_THAT(error_of(decoder, wire_record(rest) + "\x0A"), HasSubstr("row 0: tf.train.Example: a length"));
@@ -362,10 +362,12 @@ TEST(ColumnsTest, WholeNumbersFillFloatingColumnsOfAFixedSizeWhereTheyAreExact) 
     ASSERT_NO_FATAL_FAILURE(expect_same(pair, {wire_record(wire_entry("b", ints({value, 3})))}));
   }
   for (const std::int64_t value : {std::int64_t{16777217}, std::int64_t{-16777217}, kMost}) {
-    EXPECT_THAT(error_of(single, wire_record(wire_entry("a", ints({value})))), HasSubstr("a number that is no f32"));
+    EXPECT_THAT(error_of(single, wire_record(wire_entry("a", ints({value})))),
+                HasSubstr("a number that does not fit f32"));
   }
   for (const std::int64_t value : {kWide + 1, -kWide - 1, kMost}) {
-    EXPECT_THAT(error_of(pair, wire_record(wire_entry("b", ints({1, value})))), HasSubstr("a number that is no f64"));
+    EXPECT_THAT(error_of(pair, wire_record(wire_entry("b", ints({1, value})))),
+                HasSubstr("a number that does not fit f64"));
   }
   for (const char* const schema : {"a:f16", "a:f32[*]", "a:f64[*]"}) {
     ColumnDecoder other = decoder_of(schema);

@@ -90,7 +90,7 @@ TEST(SchemaTest, SaysWhatIsWrongAndWhere) {
       {"a:i8[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "more than 16 dimensions"},
       {"a:bytes[3]", "bytes are one text a row"},
       {"a:bytes[*,3]", "bytes are one text a row"},
-      {"a:i8, b:i8, a:u8", "column \"a\": is there twice"},
+      {"a:i8, b:i8, a:u8", "column \"a\": occurs twice"},
       {"\"a:i8", "closing quotation mark"},
       {"\"a\\n\":i8", "\\x and two digits"},
       {"\"a\\x4\":i8", "\\x and two digits"},

@@ -97,7 +97,7 @@ class SourcesTest(CommandTest):
         for flags, says in ((("--block-bytes", "1"), "block_bytes"), (("--run-bytes", "2G"), "run_bytes"),
                             (("--dataset-id", "12"), "32 hex digits"), (("--meta", "novalue"), "KEY=VALUE"),
                             (("--codec", "zip"), "must be none, snappy or zstd, not 'zip'"),
-                            (("--codec", "zstd", "--codec-level", "20"), "codec_level = 20: must be 1 to 19"),
+                            (("--codec", "zstd", "--codec-level", "20"), "codec_level = 20: it must be 1 to 19"),
                             (("--shards", "-1"), "--shards"),
                             (("--shards", "2", "--shard-bytes", "1M"), "--shard")):
             with self.subTest(flags=flags):
@@ -140,7 +140,7 @@ class DatasetsTest(CommandTest):
         self.assertEqual(done.returncode, IO)
         self.assertIn(self.shard, done.stderr.decode())
         self.assertRegex(done.stdout.decode(),
-                         r"^not judged: 1 could not be read; \d+ records in \d+ blocks are good\n$")
+                         r"^not checked: 1 could not be read; \d+ records in \d+ blocks are good\n$")
         verdict = json.loads(run("verify", self.dataset, "--json").stdout)
         self.assertFalse(verdict["ok"])
         self.assertEqual([file["file"] for file in verdict["unreadable"]], [self.shard])
@@ -274,7 +274,7 @@ class DatasetsTest(CommandTest):
                 with self.subTest(name=name, command=command[0]):
                     done = run(*command)
                     self.assertEqual(done.returncode, USAGE, done.stderr)
-                    self.assertIn(f"{path}: no file of Dovetail: ", done.stderr.decode())
+                    self.assertIn(f"{path}: not a Dovetail file, but another format: ", done.stderr.decode())
                     if name != "empty":
                         self.assertIn(f"`dovetail convert {path} --to DIR`", done.stderr.decode())
 
@@ -319,12 +319,12 @@ class RequestsTest(CommandTest):
 
     def test_rank_without_world(self):
         self.assert_fails(USAGE, "read", self.dataset, "--rank", "0", "--batch", "1",
-                          says="--rank is given without --world")
+                          says="--rank needs --world")
         self.assert_fails(USAGE, "read", self.dataset, "--world", "1", "--batch", "1",
-                          says="--world is given without --rank")
+                          says="--world needs --rank")
 
     def test_what_is_no_number_is_named(self):
-        for number, says in (("many", "'many' is no whole number"), ("1.5", "'1.5' is no whole number"),
+        for number, says in (("many", "'many' is not a whole number"), ("1.5", "'1.5' is not a whole number"),
                              ("4294967296", "'4294967296' is above 4294967295"), ("-1", "'-1' is negative"),
                              ("9" * 30, "is above 4294967295")):
             with self.subTest(number=number):
@@ -356,7 +356,7 @@ class RequestsTest(CommandTest):
                         ("plan", self.dataset, *plan, "--save"), ("read", self.dataset, *ONE_RANK, "--state-out"),
                         ("read", self.dataset, *ONE_RANK, "--timeline")):
             with self.subTest(command=command):
-                self.assert_fails(IO, *command, path, says=[path, "there is no folder", "make it first"])
+                self.assert_fails(IO, *command, path, says=[path, "the folder '", "create it first"])
 
     def test_an_index_of_a_folder_or_of_a_pattern(self):
         self.assert_fails(USAGE, "index", self.dataset, says=[self.dataset, "this is a folder", "*.tfrecord"])
@@ -394,7 +394,7 @@ class RequestsTest(CommandTest):
     def test_usage_errors_are_one_line(self):
         for arguments, says in (((self.dataset + "a\nb",), "a\\nb'"), (("read", "--x\ny"), "--x\\ny of"),
                                 (("read", self.dataset, "--order", "x\ny"), "not 'x\\ny'"),
-                                (("read", self.dataset, "--batch", "\u200b1"), "'\\u200b1' is no whole number")):
+                                (("read", self.dataset, "--batch", "\u200b1"), "'\\u200b1' is not a whole number")):
             with self.subTest(arguments=arguments):
                 message = self.assert_fails(USAGE, *arguments, says=says)
                 self.assertEqual(len(message.splitlines()), 2, message)

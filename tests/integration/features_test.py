@@ -151,7 +151,7 @@ class FeaturesTest(CommandTest):
         self.assertEqual((report["records"], report["examples"], found["x"]["records"]), (3, 1, 1))
         self.assertIn("record 0: tf.train.Example: ", report["first_other"])
         text = run_good("inspect", dataset, "--features").decode()
-        self.assertIn("features, of 3 records, 2 of them no tf.train.Example with features", text)
+        self.assertIn("features, of 3 records, 2 of them not a tf.train.Example with features", text)
 
     def test_damaged_blocks_are_left_out_and_told(self):
         dataset = self.make_dataset([example({"x": [i]}) for i in range(2000)], shards=1)

@@ -67,7 +67,7 @@ class HelpTest(CommandTest):
                     self.assertEqual(done.returncode, GOOD, done.stderr)
 
     def test_it_says_what_may_have_been_meant(self):
-        for arguments, says in ((("inspekt",), "there is no subcommand 'inspekt'; did you mean 'inspect'?"),
+        for arguments, says in ((("inspekt",), "unknown subcommand 'inspekt'; did you mean 'inspect'?"),
                                 (("inspekt", "x", "--json"), "did you mean 'inspect'?"),
                                 (("raed", "x"), "did you mean 'read'?"),
                                 (("read", "x", "--word", "2"), "option --word of 'read'; did you mean '--world'?"),
@@ -77,19 +77,19 @@ class HelpTest(CommandTest):
                                 (("read", "x", "--batch_size", "2"), "did you mean '--batch'?"),
                                 (("read", "x", "--batchsize", "2"), "did you mean '--batch'?"),
                                 (("convert", "--shufle", "1"), "did you mean '--shuffle'?"),
-                                (("--versoin",), "there is no option --versoin; did you mean '--version'?"),
+                                (("--versoin",), "unknown option --versoin; did you mean '--version'?"),
                                 (("convert", "x", "--codec", "snapy"), "not 'snapy'; did you mean 'snappy'?"),
-                                (("cat", "x", "y"), "'cat' takes no further argument: 'y'"),
-                                (("cat", "--", "x", "--foo"), "'cat' takes no further argument: '--foo'"),
-                                (("cat", "x", "-"), "'cat' takes no further argument: '-'"),
-                                (("cat", "--foo", "--", "x"), "there is no option --foo of 'cat'")):
+                                (("cat", "x", "y"), "'cat' takes no more arguments: 'y'"),
+                                (("cat", "--", "x", "--foo"), "'cat' takes no more arguments: '--foo'"),
+                                (("cat", "x", "-"), "'cat' takes no more arguments: '-'"),
+                                (("cat", "--foo", "--", "x"), "unknown option --foo of 'cat'")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(USAGE, *arguments, says=says)
 
     def test_nothing_is_guessed_that_is_far_off(self):
-        for arguments, says in ((("fly",), "there is no subcommand 'fly'\n"),
+        for arguments, says in ((("fly",), "unknown subcommand 'fly'\n"),
                                 (("convert", "x", "--codec", "lz4"), "it must be none, snappy or zstd, not 'lz4'\n"),
-                                (("inspect", "--" + "x" * 10_000), "there is no option --xxx")):
+                                (("inspect", "--" + "x" * 10_000), "unknown option --xxx")):
             self.assertNotIn("did you mean", self.assert_fails(USAGE, *arguments, says=says))
 
     def test_the_help_to_try_is_that_of_the_subcommand(self):

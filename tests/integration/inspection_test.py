@@ -72,7 +72,7 @@ class InspectionTest(CommandTest):
         payload = run_json("inspect", dataset)["payload"]
         self.assertEqual((payload["guess"], payload["samples"]), ("text", len(records)))
         self.assertEqual(payload["kinds"], {kind: 5 if kind == "text" else 2 for kind in one_of_each()})
-        self.assertIn("text; of 25 records looked at: 5 text, 2 ", run_good("inspect", dataset).decode())
+        self.assertIn("text; of 25 records examined: 5 text, 2 ", run_good("inspect", dataset).decode())
 
     def test_samples_of_long_sources_are_few_and_spread(self):
         records = [b"text"] * 5000 + [b"\xff"] * 5000
@@ -115,9 +115,9 @@ class InspectionTest(CommandTest):
                 done = run("inspect", dataset, *flags, *html)
                 self.assertEqual(done.returncode, DAMAGED, done.stderr)
                 self.assertRegex(done.stdout.decode(),
-                                 rf"\ndamaged: {block['records']} of {found['looked_at']} records that were looked at "
+                                 rf"\ndamaged: {block['records']} of {found['looked_at']} records in the sample "
                                  rf"cannot be read: {shard}:{block['offset']}: .*; "
-                                 rf"`dovetail verify {dataset}` tells all\n$")
+                                 rf"`dovetail verify {dataset}` lists all damage\n$")
         self.assertEqual(found["looked_at"], 1000)
 
     def test_damage_of_records_that_are_looked_at_is_told_where_sizes_come_from_the_index(self):
@@ -139,7 +139,7 @@ class InspectionTest(CommandTest):
                 page = file.read()
             self.assertEqual([int(number) for number in re.findall(r'data-id="(\d+)"', page)],
                              [k * 1000 // 24 for k in range(24)])
-            self.assertIn("a sample from all over: of 96 records;", page)
+            self.assertIn("from a sample: of 96 records;", page)
             self.assertNotIn('id="columns"', page, "they might not read the other records")
             cards = page.split('id="features"')[1].split("</div>")[0]
             self.assertEqual(re.findall('data-key="(.*?)"', cards), ["label", "rare"])

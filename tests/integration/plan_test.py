@@ -213,7 +213,7 @@ class SavedPlanTest(PlanTest):
         other = self.make_dataset(make_records(1000, seed=61, longest=40), "other", 10)
         self.assert_fails(USAGE, "plan", other, "--plan", path, says=["fingerprint", plan["dataset"]])
         self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, "--seed", 98,
-                          says="seed is 98, and in the saved plan 99")
+                          says="seed is 98, in the saved plan 99")
         self.assert_fails(USAGE, "read", self.dataset, "--plan", path, "--rank", 0, "--world", 4, says="world is 4")
         saved = json.loads(read_file(path))
         for name, value in (("seed", 1), ("batch", 24), ("tail", "wrap"), ("open_runs", 4)):
@@ -304,9 +304,9 @@ class CheckDigestsTest(PlanTest):
     def test_missing_and_contradicting_files_are_named(self):
         files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
         self.assertEqual(self.check(USAGE, *self.WHERE, "--check-digests", *files[:3])["problems"],
-                         ["no file of rank 3 of 4"])
+                         ["there is no file of rank 3 of 4"])
         twice = self.check(USAGE, *self.WHERE, "--check-digests", *files, files[1])
-        self.assertIn("the same steps twice", twice["problems"][0])
+        self.assertIn("some steps twice", twice["problems"][0])
         other = self.check(USAGE, *self.WHERE, "--seed", 1, "--check-digests", *files)
         self.assertEqual(len([text for text in other["problems"] if "another plan" in text]), 4)
         broken = write_file(self.path("broken.json"), b'{"plan_id":"12"}')
@@ -329,7 +329,7 @@ class CheckDigestsTest(PlanTest):
         verdict = self.check(GOOD, *where, "--check-digests", *files)
         self.assertEqual(verdict["files"], 7)
         self.assertEqual(self.check(USAGE, *where, "--check-digests", *files[1:])["problems"],
-                         ["no file of rank 0 of 4"])
+                         ["there is no file of rank 0 of 4"])
         self.assertEqual(run_json("plan", self.dataset, *where)["first_step"], 6)
 
     def test_a_run_that_was_interrupted_and_resumed_adds_up(self):
@@ -338,7 +338,7 @@ class CheckDigestsTest(PlanTest):
         files += [self.read_rank(rank, 4, 16, "--from-state", state)[0] for rank in range(4)]
         self.check(GOOD, *self.WHERE, "--check-digests", *files)
         verdict = self.check(USAGE, *self.WHERE, "--check-digests", *files[:4])
-        self.assertEqual(verdict["problems"], ["no file tells of steps [6, 15)"])
+        self.assertEqual(verdict["problems"], ["no file covers steps [6, 15)"])
 
 
 if __name__ == "__main__":

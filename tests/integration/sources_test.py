@@ -193,7 +193,7 @@ class SourcesTest(CommandTest):
         self.assertEqual(some["records"], 2)
         self.assertEqual(summary["notes"][:-1], [])
         notes = run_json(*convert, self.path("noted"), "--exclude", "cow", "--include", "*.jpg")["notes"]
-        self.assertEqual(notes[0], "of --include and --exclude nothing matches cow")
+        self.assertEqual(notes[0], "no file matches these patterns of --include and --exclude: cow")
         self.assert_fails(USAGE, "convert", self.path("photos", "labels.csv"), "--include", "*", "--to",
                           self.path("no"), says="a folder has")
 

@@ -74,7 +74,7 @@ class StatsTest(CommandTest):
                           self.dataset + "/manifest.dvt", says="name another one")
 
     def test_metrics_that_cannot_be_written_end_the_command_before_it_reads(self):
-        for path, says in (("/proc/reader.prom", "/proc/reader.prom"), ("/dev/stdout", "no file of metrics")):
+        for path, says in (("/proc/reader.prom", "/proc/reader.prom"), ("/dev/stdout", "not a metrics file")):
             self.assert_fails(3 if path.startswith("/proc") else 2, "read", self.dataset, "--rank", 0, "--world", 1,
                               "--batch", 8, "--metrics", path, "--state-out", self.path("state"), says=says)
             self.assertFalse(os.path.exists(self.path("state")))
@@ -86,14 +86,14 @@ class StatsTest(CommandTest):
         slow = dict(fast, waiting_for_storage=4.0, waiting_for_consumer=5.1, trainer_idle=0.4, slowest_shards=[shard])
         files = [self.statistics(1, **fast), self.statistics(2, **slow), self.statistics(0, **fast)]
         text = run_good("stats", *files).decode()
-        self.assertIn("waited longest: rank 2, whose trainer waited 40.0 % of its time, longest for storage", text)
+        self.assertIn("waited longest: rank 2, whose trainer waited 40.0 % of its time, mostly for storage", text)
         self.assertIn("slowest shard: data/shard-000017.dvt, 34 reads of 12.0 ms on average", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["0", "1", "2"])
         compared = run_json("stats", *files)
         self.assertEqual([rank["rank"] for rank in compared["ranks"]], [0, 1, 2])
         self.assertAlmostEqual(compared["ranks"][2]["shares"]["waiting_for_storage"], 0.4)
         self.assertIn("not what limits", run_json("stats", files[0], files[2])["verdict"])
-        self.assert_fails(2, "stats", files[0], files[0], says="of the same rank as")
+        self.assert_fails(2, "stats", files[0], files[0], says="it is of the same rank as")
         with open(files[0], encoding="utf-8") as file:
             other = dict(json.load(file), rank=5, epoch=1)
         with open(self.path("other.json"), "w", encoding="utf-8") as file:
@@ -106,7 +106,7 @@ class StatsTest(CommandTest):
         whole = self.statistics(0, "whole.json", **dict(slow, slowest_shards=[dict(shard, mean=1)]))
         self.assertIn("34 reads of 1000.0 ms", run_json("stats", whole)["verdict"])
         decoding = self.statistics(0, "alone.json", **dict(slow, waiting_for_decode=6.0))
-        self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
+        self.assertIn("alone.json, whose trainer waited 40.0 % of its time, mostly for checking and decoding",
                       run_json("stats", decoding)["verdict"])
 
     def test_what_is_no_statistics_is_refused(self):
@@ -124,7 +124,7 @@ class StatsTest(CommandTest):
                 with open(path, encoding="utf-8") as file:
                     text = file.read().replace(f'"{field}": 0', f'"{field}": 1e999')
                 write_file(path, text.encode())
-            self.assert_fails(2, "stats", path, says=f"{field} is no number in range")
+            self.assert_fails(2, "stats", path, says=f"{field} is not a number in range")
         self.assert_fails(3, "stats", self.path("missing"), says="missing")
 
 

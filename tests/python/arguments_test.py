@@ -137,7 +137,7 @@ class NameTest(ErrorTest):
             with self.subTest(name=name):
                 said = self.refused(call, **{name: 4})
                 self.assertTrue(said.startswith(f"there is no option '{name}': here it is {here}"), said)
-        for call, name, says in ((reader, "collate_fn", "a Reader gives each Batch as it is"),
+        for call, name, says in ((reader, "collate_fn", "a Reader returns plain batches"),
                                  (reader, "persistent_workers", "there are no worker processes"),
                                  (reader, "worker_init_fn", "there are no worker processes"),
                                  (convert, "batch_size", "batch of dovetail.Reader")):
@@ -242,7 +242,7 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, 3)]), "mix must be a list of weights"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, [1], 2)]), "mix must be a list of weights"),
                 (lambda: dovetail.Reader(dataset, batch=4, hung_after="x"), "hung_after must be a number, not str"),
-                (lambda: dovetail.Dataset.join([path]), "datasets must be a list of Dataset objects; there is a str"),
+                (lambda: dovetail.Dataset.join([path]), "datasets must be a list of Dataset objects, not str"),
                 (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
                 (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str: dovetail.open\(path\)"),
                 (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),

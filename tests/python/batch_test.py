@@ -431,7 +431,7 @@ class ColumnTest(ModuleTest):
             self.open_reader(self.make_dataset(), columns=True)
         with self.assertRaisesRegex(TypeError, 'one text, such as "image:u8.*, not list'):
             self.open_reader(self.path("named"), columns=["x"])
-        with self.assertRaisesRegex(KeyError, 'there is no column "y"; there are: x'):
+        with self.assertRaisesRegex(KeyError, 'the batch has no column "y"; it has: x'):
             self.open_reader(self.path("named"), batch=8, columns=True).next()["y"]
 
 

@@ -122,7 +122,7 @@ class MapTest(ModuleTest):
 
         for result, message in ((None, "must return a dict of columns, not NoneType"), ({}, 'column "x" is not set'),
                                 ({Odd(): 1}, "RuntimeError: no comparison"),
-                                ({"x": 1, "y": 2}, "'y', which is none of the columns; there are: x")):
+                                ({"x": 1, "y": 2}, "'y', which is not one of the columns: x")):
             with self.subTest(result=result):
                 reader = self.read(columns="x:i64", map=lambda record, result=result: result, batch=4)
                 with self.assertRaisesRegex(dovetail.UsageError, message):

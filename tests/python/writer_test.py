@@ -186,7 +186,7 @@ class WriterTest(ModuleTest):
         self.assertGreater(sizes["snappy", None], sizes["zstd", None])
         self.assertGreaterEqual(sizes["zstd", None], sizes["zstd", 19])
         for level in (0, 20):
-            with self.assertRaisesRegex(dovetail.UsageError, f"codec_level = {level}: must be 1 to 19"):
+            with self.assertRaisesRegex(dovetail.UsageError, f"codec_level = {level}: it must be 1 to 19"):
                 dovetail.Writer(self.path("b.dvt"), codec="zstd", codec_level=level)
 
     def test_shards_of_a_dataset(self):

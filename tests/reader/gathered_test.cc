@@ -140,7 +140,7 @@ TEST(GatheredRowsTest, TwoPassesTogetherContradict) {
 }
 
 TEST(GatheredRowsTest, IdsOutsideTheDatasetAreNamed) {
-  EXPECT_EQ(failure(Columns().add(0).add(2).place(2)), "gathered rows: row 1 has id 2, the dataset has 2 records");
+  EXPECT_EQ(failure(Columns().add(0).add(2).place(2)), "gathered rows: row 1 has id 2, but the dataset has 2 records");
   EXPECT_THAT(failure(Columns().add(0).add(kNoId).place(1)), HasSubstr("row 1 has id 18446744073709551615"));
   EXPECT_THAT(failure(Columns().add(7, RowStatus::repeated).place(2)), HasSubstr("row 0 has id 7"));
   EXPECT_THAT(failure(Columns().add(0).place(0)), HasSubstr("row 0 has id 0"));

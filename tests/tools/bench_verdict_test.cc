@@ -142,7 +142,8 @@ const std::vector<VerdictCase> kCases{
      [](BenchReport& r) { r.trials.push_back({.option = "--decode-threads 2", .pass = r.second}); }, Part::reading, "",
      "--decode-threads"},
     {"ColdAsFastAsCat", [](BenchReport& r) { make_cold(r, 90 * kMiB, 100 * kMiB); }, Part::reading,
-     "as fast as this machine reads these files. Records that compress are read faster with convert --codec zstd.",
+     "as fast as this machine reads these files. If the records compress, convert with --codec zstd to read fewer "
+     "bytes.",
      "--run-bytes", true},
     {"ColdAndFast", [](BenchReport& r) { make_cold(r, 500 * kMiB, 600 * kMiB); }, Part::reading,
      "as fast as this machine reads these files.", "zstd", true},

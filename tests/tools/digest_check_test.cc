@@ -92,7 +92,7 @@ TEST_F(DigestCheckTest, AMissingRankIsNamed) {
   reports.erase(reports.begin());
   const DigestVerdict verdict = check(plan, reports);
   EXPECT_EQ(verdict.kind, Kind::unusable);
-  EXPECT_THAT(verdict.problems, ElementsAre("no file of rank 0 of 4"));
+  EXPECT_THAT(verdict.problems, ElementsAre("there is no file of rank 0 of 4"));
 }
 
 TEST_F(DigestCheckTest, InterruptedRunsAreGoodIfTheirStepsMeet) {
@@ -114,7 +114,7 @@ TEST_F(DigestCheckTest, GapsAndRepeatedStepsAreNamed) {
   Reports gap;
   read_all(gap, plan, 0, 0, 4);
   read_all(gap, plan, 0, 6, steps);
-  EXPECT_THAT(check(plan, gap).problems, Contains("no file tells of steps [4, 6)"));
+  EXPECT_THAT(check(plan, gap).problems, Contains("no file covers steps [4, 6)"));
   Reports end;
   read_all(end, plan, 0, 0, steps - 1);
   EXPECT_EQ(check(plan, end).kind, Kind::unusable);
@@ -123,7 +123,7 @@ TEST_F(DigestCheckTest, GapsAndRepeatedStepsAreNamed) {
   twice.push_back(read_steps(plan, 1, 0, 3, 5));
   const DigestVerdict verdict = check(plan, twice);
   EXPECT_EQ(verdict.kind, Kind::unusable);
-  EXPECT_THAT(verdict.problems, Contains(HasSubstr("the same steps twice")));
+  EXPECT_THAT(verdict.problems, Contains(HasSubstr("some steps twice")));
   Reports uneven;
   uneven.push_back(read_steps(plan, 0, 0, 0, steps));
   uneven.push_back(read_steps(plan, 1, 0, 0, steps - 1));
@@ -168,7 +168,7 @@ TEST_F(DigestCheckTest, AnEpochThatChangedItsWorldTwiceIsCheckedAsOne) {
   EXPECT_EQ(check(third, reports, 2, two).kind, Kind::good) << to_text(check(third, reports, 2, two));
 
   Reports without_first(reports.begin() + 1, reports.end());
-  EXPECT_THAT(check(third, without_first, 2, two).problems, ElementsAre("no file of rank 0 of 4"));
+  EXPECT_THAT(check(third, without_first, 2, two).problems, ElementsAre("there is no file of rank 0 of 4"));
   reports[5].digest += Hash128{0, 7};
   const DigestVerdict altered = check(third, reports, 2, two);
   EXPECT_EQ(altered.kind, Kind::differs);

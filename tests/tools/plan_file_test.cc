@@ -108,8 +108,8 @@ TEST(PlanFileTest, AFlagThatContradictsThePlanIsNamed) {
   flags.seed = 8;
   const auto plan = plan_request(flags)->plan(dataset);
   ASSERT_THAT(plan, dovetail::test::Fails(Errc::state_mismatch));
-  EXPECT_NE(plan.error().to_string().find("world is 3, and in the saved plan 2"), std::string::npos);
-  EXPECT_NE(plan.error().to_string().find("seed is 8, and in the saved plan 0"), std::string::npos);
+  EXPECT_NE(plan.error().to_string().find("world is 3, in the saved plan 2"), std::string::npos);
+  EXPECT_NE(plan.error().to_string().find("seed is 8, in the saved plan 0"), std::string::npos);
   std::filesystem::remove(path);
 }
 

@@ -103,13 +103,13 @@ TEST(PlanSvgTest, WhatWasMeasuredIsDrawn) {
   EXPECT_THAT(draw_plan(report, "data").value(), Not(HasSubstr("weak: ")));
   report.mixing = measure_mixing(report.plan, report.epoch);
   const std::string weak = draw_plan(report, "data").value();
-  EXPECT_THAT(weak, HasSubstr("weak: a batch holds records of 4.0 slices"));
+  EXPECT_THAT(weak, HasSubstr("weak: a batch has records of 4.0 slices"));
   EXPECT_THAT(weak, HasSubstr("--assign runs"));
   EXPECT_THAT(weak, HasSubstr("slices in the global batch"));
   const Plan good = Plan::make(equal_shards(40, 500), {.batch = 50}).value();
   PlanReport other = report_plan(good, good.epoch(0).value());
   other.mixing = measure_mixing(other.plan, other.epoch);
-  EXPECT_THAT(draw_plan(other, "data").value(), HasSubstr("good: the mixing is not weak"));
+  EXPECT_THAT(draw_plan(other, "data").value(), HasSubstr("good: the batches are mixed well"));
 }
 
 TEST(PlanReportTest, LabelsOfFewBatchesAreNotJudged) {
@@ -118,8 +118,8 @@ TEST(PlanReportTest, LabelsOfFewBatchesAreNotJudged) {
   report.mixing = measure_mixing(report.plan, report.epoch);
   add_labels(*report.mixing, measure_labels({}));
   for (const std::string& text : {to_text(report), draw_plan(report, "data").value()}) {
-    EXPECT_THAT(text, HasSubstr("good: the mixing is not weak; the labels were not judged"));
-    EXPECT_THAT(text, HasSubstr("the labels of 0 records in 0 batches, too few to judge them"));
+    EXPECT_THAT(text, HasSubstr("good: the batches are mixed well; the labels were not judged"));
+    EXPECT_THAT(text, HasSubstr("the labels of 0 records in 0 batches, too few to judge"));
     EXPECT_THAT(text, Not(HasSubstr("0.0, 0")));
   }
   EXPECT_FALSE(to_json(report).at("mixing").at("labels").at("judged").as_bool());

@@ -96,7 +96,7 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
 TEST_F(RecordWriterTest, RefusesASchemaThatContradictsItself) {
   const auto writer = RecordWriter::create(folder_ / "s.dvt", {.schema = Schema{{{.name = "a"}, {.name = "a"}}}});
   ASSERT_THAT(writer, test::Fails(Errc::invalid_option));
-  EXPECT_NE(writer.error().detail().find("\"a\": is there twice"), std::string::npos);
+  EXPECT_NE(writer.error().detail().find("\"a\": occurs twice"), std::string::npos);
 }
 
 TEST_F(RecordWriterTest, WritesTheSameBytesForTheSameOptionsAndRecords) {
@@ -155,7 +155,7 @@ TEST_F(RecordWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   ASSERT_TRUE(writer.append(as_bytes("abc")));
   const auto refused = writer.append(as_bytes("abcd"));
   ASSERT_THAT(refused, test::Fails(Errc::record_too_large).of(ErrorKind::usage).in(folder_ / "s.dvt"));
-  EXPECT_EQ(refused.error().detail(), "record 1 has 4 bytes; max_record_bytes = 3");
+  EXPECT_EQ(refused.error().detail(), "record 1 has 4 bytes; the limit is max_record_bytes = 3");
   ASSERT_TRUE(writer.append(as_bytes("xyz")));
   EXPECT_EQ(writer.records(), 2u);
   ASSERT_TRUE(writer.finish());

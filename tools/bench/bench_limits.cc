@@ -18,12 +18,12 @@ namespace {
 
 using BenchClock = std::chrono::steady_clock;
 
-/// Of all runs that are open at a time, by all threads, as a reader's budget would bound them.
+/// Bytes of all open runs, over all threads: what the budget of a reader allows.
 constexpr std::uint64_t kGroupBytes = 64 << 20;
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kLeastRing = 64 << 10;
 constexpr std::size_t kMostRing = 64 << 20;
-/// Of a record, what is asked for before it is copied.
+/// Bytes of a record that are prefetched before it is copied.
 constexpr std::size_t kPrefetch = 256;
 
 /// Keeps the compiler from dropping work whose result nobody reads.
@@ -95,7 +95,7 @@ class Walk {
     return std::max({slots, kLeastRing, static_cast<std::size_t>(largest)});
   }
 
-  /// Where the next so many bytes of rows go.
+  /// Place for the next `bytes` bytes of rows.
   std::byte* row(std::size_t bytes) {
     if (at_ + bytes > ring_.size()) at_ = 0;
     std::byte* const begin = ring_.data() + at_;
@@ -185,7 +185,7 @@ class Walk {
   std::vector<format::BlockRecords> blocks_;  // of the open runs
 };
 
-/// Walks on one thread until `done` tells to stop. What the first group takes is not counted: it touches new memory.
+/// Walks on one thread until `done` returns true. Does not count the first group, which touches new memory.
 template <class Done>
 Result<Limits> walk(const BlockSample& sample, const WalkOptions& options, unsigned thread, const Done& done) {
   Walk walk(sample, options, sample.pieces.size() * thread / options.threads);

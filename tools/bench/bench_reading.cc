@@ -39,8 +39,8 @@ void add(const ReaderStats& stats, ReadingPass& pass) {
 
 Result<void> read_round(BatchReader& reader, std::uint64_t steps, double seconds) {
   const BenchClock::time_point start = BenchClock::now();
-  constexpr std::uint64_t kBatches = 16;  // between looks at the clock, which would show with small ones
-  bool ended = false;                     // a second end in a row is that of all epochs
+  constexpr std::uint64_t kBatches = 16;  // between looks at the clock, which cost time with small batches
+  bool ended = false;                     // two ends in a row mean that all epochs are over
   for (std::uint64_t done = 0; done < steps && (done % kBatches != 0 || seconds_since(start) < seconds);) {
     DOVETAIL_ASSIGN(const std::optional<Batch> batch, reader.next());
     if (batch.has_value()) ++done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading as a trainer would that does nothing else.
+// Reads like a trainer that does nothing else.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace dovetail::tools {
 
-/// What was delivered in a pass, and what it took.
+/// What one pass delivered, and its cost.
 struct ReadingPass {
   std::uint64_t batches = 0;
   std::uint64_t rows = 0;
@@ -21,27 +21,27 @@ struct ReadingPass {
   std::uint64_t read_bytes = 0;
   std::uint64_t direct_bytes = 0;  ///< Of these, the bytes that were read straight into rows.
   std::uint64_t waiting_reads = 0;
-  double time_planning = 0;  ///< Of threads, in seconds.
+  double time_planning = 0;  ///< Time of threads, in seconds.
   double time_reading = 0;
   double time_decoding = 0;
   double time_gathering = 0;
-  double waiting_for_storage = 0;  ///< Of the trainer, in seconds.
+  double waiting_for_storage = 0;  ///< Time of the trainer, in seconds.
   StorageKind storage = StorageKind::pread;
   std::string storage_note;
 
   double bytes_per_second() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
   double batches_per_second() const noexcept { return seconds > 0 ? static_cast<double>(batches) / seconds : 0; }
   double rows_per_second() const noexcept { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
-  /// Of reads, those that waited.
+  /// Share of the reads that waited.
   double waiting_share() const noexcept {
-    // Reads that were under way at the end are among those that waited already.
+    // Reads that were in flight at the end already count as waiting.
     return reads > 0 ? std::min(1.0, static_cast<double>(waiting_reads) / static_cast<double>(reads)) : 0;
   }
   double work() const noexcept { return time_planning + time_reading + time_decoding + time_gathering; }
 };
 
-/// Reads for so long, and adds to `pass`: at most `steps` batches from the start of `options` on, and then again from
-/// there until the time is up, unless `once`. With `options.epochs` of 0 it goes on from one epoch to the next.
+/// Reads for `seconds` and adds to `pass`: at most `steps` batches from the start of `options`. Unless `once`, it then
+/// repeats them until the time is up. With `options.epochs` of 0 it continues from one epoch to the next.
 Result<void> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps, bool once,
                        double seconds, ReadingPass& pass);
 

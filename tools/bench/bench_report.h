@@ -25,7 +25,7 @@ using Shares = std::array<double, kParts>;
 /// The same steps with another option.
 struct Trial {
   std::string option;
-  bool cold = false;  ///< To be compared with the first pass, not with the second.
+  bool cold = false;  ///< Compare it with the first pass, not with the second.
   ReadingPass pass;
 };
 
@@ -36,15 +36,15 @@ struct BenchReport {
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
   std::size_t sampled_blocks = 0;
-  double piece_bytes = 0;       ///< Of a read of a run, stored, on average.
-  double compressed_share = 0;  ///< Of the bytes of the sampled records,
-  double zstd_share = 0;        ///< and by zstd.
+  double piece_bytes = 0;       ///< Mean stored bytes in one read of a run.
+  double compressed_share = 0;  ///< Share of the sampled records' bytes that is compressed.
+  double zstd_share = 0;        ///< Share that is compressed by zstd.
 
   std::uint32_t rank = 0;
   std::uint32_t world = 1;
   std::uint32_t batch = 0;
-  unsigned threads = 1;  ///< That the reader may use,
-  unsigned cores = 1;    ///< and that the process may run on.
+  unsigned threads = 1;  ///< Threads that the reader may use.
+  unsigned cores = 1;    ///< Cores that the process may run on.
   bool columns = false;
 
   SequentialRead cat;
@@ -56,21 +56,21 @@ struct BenchReport {
   double mean_record() const noexcept {
     return records > 0 ? static_cast<double>(raw_bytes) / static_cast<double>(records) : 0;
   }
-  /// Of what the bare walk reaches, what the second pass did.
+  /// Throughput of the second pass as a share of the bare walk.
   double share_of_walk() const noexcept;
-  /// Bytes a second out of the files, to compare with `cat`.
+  /// Stored bytes read per second, to compare with `cat`.
   double stored_rate(const ReadingPass& pass) const noexcept;
-  /// How many times as fast as the pass it is to be compared with.
+  /// Speed relative to the pass that it is compared with.
   double times(const Trial& trial) const noexcept;
-  /// Whether the second pass delivered most of what it read; where it is short, the runs of the pool take most of it.
+  /// Whether the second pass delivered most of what it read. In a short pass, runs of the pool take most of the reads.
   bool settled(const ReadingPass& pass) const noexcept;
   Shares shares(const ReadingPass& pass) const noexcept;
 };
 
 /// What limits reading, and what to do about it.
 struct Verdict {
-  Part limited_by = Part::decoding;      ///< Out of the page cache.
-  std::optional<Part> first_limited_by;  ///< `storage`, where the first pass had to wait for it.
+  Part limited_by = Part::decoding;      ///< With a warm page cache.
+  std::optional<Part> first_limited_by;  ///< `storage` if the first pass waited for it.
   std::string sentences;
 };
 Verdict judge(const BenchReport& report);

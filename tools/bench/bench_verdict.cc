@@ -11,21 +11,21 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Reads that wait are the cause where there are more of them than this, and without them it goes so much faster.
+/// Storage is the cause if a larger share of the reads waits, and the second pass is this much faster.
 constexpr double kManyWaits = 0.02;
 constexpr double kSlower = 0.8;
-/// What is as fast as this share of its yardstick is at the limit: measurements differ by as much.
+/// Anything as fast as this share of its yardstick is at the limit: measurements differ by as much.
 constexpr double kAtLimit = 0.8;
-/// What helps makes it so much faster at least.
+/// A trial helps if it is at least this much faster.
 constexpr double kHelps = 1.15;
-/// Records, reads and batches of fewer bytes cost more than the bytes in them.
+/// Records, reads and batches below these sizes cost more than their bytes.
 constexpr double kSmallRecord = 128;
 constexpr double kSmallRead = 32 << 10;
-constexpr double kLongRead = 128 << 10;  // where each read waits
+constexpr double kLongRead = 128 << 10;  // if each read waits
 constexpr std::uint64_t kSmallBatch = 4 << 10;
-/// Bytes a second that a decoder of zstd exceeds, even on one thread.
+/// A rate that any zstd decoder exceeds, even on one thread, in bytes per second.
 constexpr double kSlowStorage = 256 << 20;
-/// A reader that waits for so much of its time waits for each read, not for the bytes.
+/// A reader that waits for more of its time is limited by single reads, not by bytes per second.
 constexpr double kMostly = 0.5;
 
 bool waits_for_storage(const BenchReport& report) {
@@ -37,7 +37,7 @@ std::string times(double factor) {
   return decimal(factor, 1) + " times as fast";
 }
 
-/// The best of what was tried, if it helps.
+/// The best trial, if it helps.
 std::string best_trial(const BenchReport& report, bool cold) {
   const Trial* best = nullptr;
   for (const Trial& trial : report.trials) {
@@ -50,15 +50,15 @@ std::string best_trial(const BenchReport& report, bool cold) {
 std::string cold_sentences(const BenchReport& report) {
   const double rate = report.stored_rate(report.first);
   const double cat = report.cat.rate();
-  std::string text = "Storage limits where the page cache is cold: the first pass read " + human_rate(rate) + ", cat " +
-                     human_rate(cat) + ".";
+  std::string text = "With a cold page cache, storage is the limit: the first pass read " + human_rate(rate) +
+                     ", cat " + human_rate(cat) + ".";
   if (cat > 0 && rate >= kAtLimit * cat) {
     text += " That is as fast as this machine reads these files.";
     if (report.compressed_share == 0 && rate < kSlowStorage)
-      text += " Records that compress are read faster with convert --codec zstd.";
+      text += " If the records compress, convert with --codec zstd to read fewer bytes.";
   } else if (report.piece_bytes < kLongRead &&
              report.shares(report.first)[static_cast<std::size_t>(Part::storage)] > kMostly) {
-    text += " It waits for single reads: longer ones help, convert --run-bytes 256K.";
+    text += " It waits for single reads. Convert with --run-bytes 256K for longer ones.";
   }
   return text + best_trial(report, true) + '\n';
 }
@@ -68,17 +68,17 @@ std::string advice(const BenchReport& report, Part part) {
   if (!per_byte && report.second.bytes < kSmallBatch * report.second.batches) return " Larger batches help.";
   switch (part) {
     case Part::storage:
-      return report.second.storage == StorageKind::io_uring_direct
-                 ? " Where the data fit into memory, --storage auto helps."
-                 : " The records do not stay in the page cache.";
+      return report.second.storage == StorageKind::io_uring_direct ? " If the data fit into memory, use --storage auto."
+                                                                   : " The records do not stay in the page cache.";
     case Part::reading:
-      return report.piece_bytes < kSmallRead ? " Longer reads help: convert --block-bytes 64K --run-bytes 64K." : "";
+      return report.piece_bytes < kSmallRead ? " Convert with --block-bytes 64K --run-bytes 64K for longer reads." : "";
     case Part::decoding:
       if (report.compressed_share == 0) return {};
       return report.zstd_share > 0 ? " Convert with --codec snappy, or --codec none." : " Convert with --codec none.";
     case Part::copying:
     case Part::order:
-      return report.mean_record() < kSmallRecord ? " It costs the same for each record: pack several into one." : "";
+      return report.mean_record() < kSmallRecord ? " The cost per record dominates: pack several records into one."
+                                                 : "";
     default:
       return {};
   }
@@ -99,7 +99,7 @@ double BenchReport::share_of_walk() const noexcept {
 }
 
 double BenchReport::times(const Trial& trial) const noexcept {
-  // Of a cold pass much may go to runs that are not delivered yet.
+  // Much of a cold pass may go to runs that are not delivered yet.
   const double base = trial.cold ? stored_rate(first) : second.rows_per_second();
   const double rate = trial.cold ? stored_rate(trial.pass) : trial.pass.rows_per_second();
   return base > 0 ? rate / base : 0;
@@ -108,7 +108,7 @@ double BenchReport::times(const Trial& trial) const noexcept {
 bool BenchReport::settled(const ReadingPass& pass) const noexcept {
   const auto delivered = static_cast<double>(pass.bytes);
   const auto raw = static_cast<double>(raw_bytes);
-  const bool all = 2 * delivered * world > raw;  // of blocks of few bytes, reads are more than the records
+  const bool all = 2 * delivered * world > raw;  // with small blocks, reads exceed the records
   return columns || all ||
          2 * delivered * static_cast<double>(stored_bytes) > static_cast<double>(pass.read_bytes) * raw;
 }
@@ -120,7 +120,7 @@ double BenchReport::stored_rate(const ReadingPass& pass) const noexcept {
 Shares BenchReport::shares(const ReadingPass& pass) const noexcept {
   Shares shares{};
   const auto add = [&](Part part, double seconds) { shares[static_cast<std::size_t>(part)] += std::max(0.0, seconds); };
-  // A part of several is shared among them as the bare walk found.
+  // Time of several parts is divided among them in the proportions of the bare walk.
   const auto split = [&](double seconds, std::initializer_list<std::pair<Part, double>> among) {
     double sum = 0;
     for (const auto& [part, walked] : among) sum += walked;
@@ -159,11 +159,11 @@ Verdict judge(const BenchReport& report) {
   const auto largest = std::max_element(shares.begin(), shares.end());
   verdict.limited_by = static_cast<Part>(largest - shares.begin());
   if (!report.settled(report.second)) {
-    verdict.sentences += "The time ended before the first runs were delivered: give it more with --seconds.";
+    verdict.sentences += "The time ended before the first runs were delivered. Raise --seconds.";
     return verdict;
   }
   if (verdict.limited_by != Part::storage && report.share_of_walk() >= kAtLimit) {
-    verdict.sentences += "Out of the page cache, this is as fast as " + format::count_of(report.threads, "thread") +
+    verdict.sentences += "With a warm page cache, this is as fast as " + format::count_of(report.threads, "thread") +
                          " of this machine can be: " + percent(report.share_of_walk(), 0) + " of the bare walk. ";
   }
   verdict.sentences += "Most of the time, " + percent(*largest, 0) + ", goes to " +

@@ -28,7 +28,7 @@ std::size_t most_shards() {
   return std::clamp<std::size_t>(limit.rlim_cur / 16, 1, 16);
 }
 
-/// What a reader reads straight into rows.
+/// Whether a reader reads this record straight into its row.
 constexpr std::uint32_t kDirectBytes = 16 << 10;
 constexpr std::size_t kReadBytes = 256 << 10;
 /// Opening a file caches its ends.
@@ -52,7 +52,7 @@ bool is_direct(const detail::ShardFile& shard, std::size_t block) {
          shard.blocks()[block].raw_bytes >= kDirectBytes;
 }
 
-/// Where the piece ends that begins with a block.
+/// End of the piece that begins with a block.
 std::size_t piece_end(const detail::ShardFile& shard, std::size_t first) {
   std::size_t end = first + 1;
   if (is_direct(shard, first)) return end;
@@ -91,8 +91,8 @@ void take_pieces(std::uint32_t file, std::uint64_t most_bytes, BlockSample& samp
   }
 }
 
-/// Share of the pages of a file that are in the page cache; negative where the system does not tell: to those who may not
-/// write a file it shows every page as cached.
+/// Share of the pages of a file that are in the page cache. Negative if it is unknown: to a user without write
+/// permission, the system shows every page as cached.
 double cached_share(const detail::InputFile& file) {
   struct stat about {};
   if (file.size() == 0 || ::fstat(file.fd(), &about) != 0) return -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some blocks of a dataset, to measure with.
+// A sample of the blocks of a dataset, for measurements.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,28 @@ struct BlockSample {
   std::size_t blocks = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t compressed_bytes = 0;  ///< Of the raw bytes, those in compressed blocks,
-  std::uint64_t zstd_bytes = 0;        ///< and in those of zstd.
+  std::uint64_t compressed_bytes = 0;  ///< Raw bytes in compressed blocks.
+  std::uint64_t zstd_bytes = 0;        ///< Raw bytes in zstd blocks.
 };
 
-/// Opens at most 16 shards, fewer where few descriptors are allowed, and chooses nothing yet. Errors: those of `open_shard`.
+/// Opens at most 16 shards, or fewer if the descriptor limit is low. Chooses no blocks yet. Errors: those of
+/// `open_shard`.
 Result<BlockSample> open_sample(const Dataset& dataset);
 
-/// Chooses up to `most_bytes`, stored and raw each, but at least one piece.
+/// Chooses pieces of up to `most_bytes` stored and `most_bytes` raw bytes, but at least one piece.
 void choose_blocks(std::uint64_t most_bytes, BlockSample& sample);
 
-/// A sequential read of files, as `cat` does it.
+/// A sequential read of files, as by `cat`.
 struct SequentialRead {
-  double cached_share = 0;  ///< Of the files before; negative where the system does not tell.
+  double cached_share = 0;  ///< Share of the files cached before; negative if unknown.
   std::uint64_t bytes = 0;
   double seconds = 0;
 
   double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
-/// Reads the files of a sample one after the other, for about so long. Takes those that were not cached out of the page
-/// cache again, so that what is measured next finds what was there.
+/// Reads the files of a sample one after the other, for about `seconds`. Then drops what was not cached before from the
+/// page cache, so that the next measurement finds the original state.
 /// Errors: the system's.
 Result<SequentialRead> read_sequentially(const BlockSample& sample, double seconds);
 

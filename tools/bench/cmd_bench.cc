@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail bench`: what one rank reaches with a dataset on this machine, what it could reach, and what limits it.
+// `dovetail bench`: measures one rank's reading on this machine, the best it could reach, and the limiting part.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::uint32_t kDefaultBatch = 64;
 constexpr std::uint32_t kMostSeconds = 3600;
-/// More than the caches of a processor hold.
+/// Larger than the caches of a processor.
 constexpr std::uint64_t kSampleBytes = 256 << 20;
-/// Of the time; the rest is for what is read out of the page cache.
+/// Shares of the time; the rest goes to reading with a warm page cache.
 constexpr double kCat = 0.1;
 constexpr double kFirstPass = 0.3;
 constexpr double kCold = 0.1;
-/// What is compared takes turns, so that what else the machine does meets all of them.
+/// Measurements that are compared alternate, so that other load on the machine affects all of them.
 constexpr int kTurns = 4;
 
 struct BenchArguments {
@@ -42,7 +42,7 @@ struct BenchArguments {
   bool json = false;
 };
 
-/// What is to be read; flags that a saved plan or a state answers are left to it.
+/// The plan to read; flags that a saved plan or a state sets are taken from it.
 Result<PlanRequest> request_plan(BenchArguments& arguments) {
   PlanFlags& plan = arguments.plan;
   if (plan.plan_path.empty()) {
@@ -66,7 +66,7 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   }
 }
 
-/// How the reader could be asked to use the cores instead.
+/// Trials that use the cores differently.
 std::vector<std::pair<Trial, ReaderOptions>> other_threads(const ReaderOptions& reader, const BenchReport& report) {
   std::vector<std::pair<Trial, ReaderOptions>> trials;
   for (const unsigned threads : {std::max(1u, report.threads / 2), report.cores}) {
@@ -97,7 +97,7 @@ Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, con
   return {};
 }
 
-/// Past the page cache, which is as cold as a first pass can be. What it fails of is no failure of what was asked for.
+/// Reading past the page cache, which is as cold as a first pass can be. If it fails, `bench` itself does not.
 void try_direct(const Dataset& dataset, ReaderOptions reader, std::uint64_t steps, double seconds,
                 BenchReport& report) {
   Trial trial{.option = "--storage io_uring_direct", .cold = true, .pass = {}};
@@ -125,7 +125,9 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   reader.columns = std::move(columns);
   const Position start = plan.start();
   DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(start.epoch));
-  if (steps == start.step) return Error(Errc::empty_input, "the state is at the end of its epoch: no step is left");
+  if (steps == start.step) {
+    return Error(Errc::empty_input, "the state is at the end of its epoch, so no step is left; give an earlier state");
+  }
 
   const double seconds = arguments.seconds;
   BenchReport report;
@@ -135,12 +137,12 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   report.cores = std::max(1u, std::thread::hardware_concurrency());
   report.threads = reader.decode_threads > 0 ? std::min(reader.decode_threads, report.cores) : report.cores;
   report.columns = reader.columns.has_value();
-  // First of all, while the page cache is as it was found.
+  // First of all, to find the page cache as it was.
   DOVETAIL_ASSIGN(BlockSample sample, open_sample(dataset));
   DOVETAIL_ASSIGN(report.cat, read_sequentially(sample, kCat * seconds));
   Result<void> read = read_pass(dataset, reader, steps - start.step, true, kFirstPass * seconds, report.first);
   if (!read) return read.error();
-  reader.log = {};  // warnings need to be read once
+  reader.log = {};  // the first pass has printed the warnings
   const std::uint64_t same_steps = report.first.batches;
   double left = (1 - kCat - kFirstPass) * seconds;
   if (report.first.waiting_reads > 0 && reader.storage != StorageKind::io_uring_direct) {
@@ -148,7 +150,7 @@ Result<BenchReport> measure(BenchArguments& arguments) {
     left -= kCold * seconds;
   }
   choose_blocks(std::min(kSampleBytes, report.first.bytes), sample);
-  // What was read to the end can be read on: a reader that begins anew touches new memory.
+  // A reader that reached the end can continue: a new one would touch new memory.
   if (same_steps == steps && !reader.plan.mix.enabled()) reader.epochs = 0;
   read = measure_warm(dataset, sample, reader, reader.epochs == 0 ? UINT64_MAX : same_steps, left, report);
   if (!read) return read.error();

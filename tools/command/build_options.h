@@ -8,8 +8,8 @@ namespace dovetail::tools {
 /// "0.1.0".
 std::string version();
 
-/// The answer to `--version`: name and version in the first line, then how this program was built and, for what is
-/// chosen at run time, what it uses here.
+/// The answer to `--version`: name and version in the first line, then the build options and the code paths chosen on
+/// this machine.
 std::string version_text();
 
 }  // namespace dovetail::tools

@@ -20,7 +20,7 @@ inline void add_columns(Flags& flags, std::optional<std::string>& columns) {
       .shown_as("SCHEMA");
 }
 
-/// Those that were asked for, if any.
+/// The requested columns, if any.
 inline Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
   if (!asked_for) return std::optional<Schema>();
   Result<Schema> schema = *asked_for == "all" ? dataset.schema() : parse_schema(*asked_for);

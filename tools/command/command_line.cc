@@ -35,7 +35,7 @@ struct NumberOf<std::optional<Value>> {
   using Type = Value;
 };
 
-/// Says what is wrong, where CLI11 says only that it could not convert, and takes "010" for 10, which would be 8 to CLI11.
+/// Gives a better message than CLI11's "could not convert". Takes "010" as 10; to CLI11 it would be 8.
 template <class Number>
 CLI::Validator whole_number() {
   constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
@@ -48,14 +48,14 @@ CLI::Validator whole_number() {
             if (parsed.ec == std::errc::result_out_of_range || (parsed.ec == std::errc() && value > kMost)) {
               return "'" + text + "' is above " + std::to_string(kMost);
             }
-            if (parsed.ec != std::errc() || parsed.ptr != end) return "'" + text + "' is no whole number";
+            if (parsed.ec != std::errc() || parsed.ptr != end) return "'" + text + "' is not a whole number";
             text = std::to_string(value);
             return {};
           },
           ""};
 }
 
-/// CLI11 takes digits behind a zero for octal ones.
+/// CLI11 takes a number with a leading zero as octal.
 void drop_leading_zeros(std::string& text) {
   const std::size_t first = text.find_first_not_of(" +");
   const std::size_t digit = text.find_first_not_of('0', first);
@@ -70,9 +70,9 @@ CLI::Validator size() {
             try {
               if (CLI::AsSizeValue(false)(text).empty()) return {};
             } catch (const CLI::ValidationError&) {
-              // What it says is a list of every unit there is.
+              // CLI11's message lists every unit.
             }
-            return "'" + given + "' is no number of bytes, such as 512, 64K, 256M or 1G";
+            return "'" + given + "' is not a number of bytes, such as 512, 64K, 256M or 1G";
           },
           ""};
 }
@@ -80,7 +80,7 @@ CLI::Validator size() {
 CLI::Validator real_number() {
   return {[](std::string& text) -> std::string {
             double value = 0;
-            return CLI::detail::lexical_cast(text, value) ? std::string() : "'" + text + "' is no number";
+            return CLI::detail::lexical_cast(text, value) ? std::string() : "'" + text + "' is not a number";
           },
           ""};
 }
@@ -162,7 +162,7 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
-/// What a flag that is not known may have been meant to be: one of the same letters, one that is close, or its beginning.
+/// The flag that an unknown one was probably meant to be: the same letters, a similar name, or a longer one.
 std::string meant_flag(const std::string& name, const std::vector<std::string>& known) {
   const auto letters = [](std::string text) {
     std::erase_if(text, [](char c) { return c == '-' || c == '_'; });
@@ -179,28 +179,28 @@ std::string meant_flag(const std::string& name, const std::vector<std::string>& 
   return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
 }
 
-/// What was given and is not known, of which CLI11 tells only where nothing required is missing. Empty where there is none.
+/// The unknown argument, if any. CLI11 reports it only if no required one is missing.
 std::string unknown_argument(const CLI::App& app) {
   std::vector<std::string> left = app.remaining();
-  // CLI11 keeps the mark after which nothing is an option.
+  // CLI11 keeps the `--` that ends the options.
   const bool only_positionals = !left.empty() && left.front() == "--";
   std::erase(left, "--");
   const std::string of = app.get_parent() == nullptr ? "" : " of '" + app.get_name() + "'";
   if (!left.empty() && !only_positionals && left.front().size() > 1 && left.front().starts_with('-')) {
     const std::string name = left.front().substr(0, left.front().find('='));
-    return "there is no option " + name + of + meant_flag(name, long_names(app));
+    return "unknown option " + name + of + meant_flag(name, long_names(app));
   }
   if (!left.empty() && app.get_parent() == nullptr) {
-    return "there is no subcommand '" + left.front() + "'" + format::suggestion(left.front(), subcommand_names(app));
+    return "unknown subcommand '" + left.front() + "'" + format::suggestion(left.front(), subcommand_names(app));
   }
-  if (!left.empty()) return "'" + app.get_name() + "' takes no further argument: '" + left.front() + "'";
+  if (!left.empty()) return "'" + app.get_name() + "' takes no more arguments: '" + left.front() + "'";
   for (const CLI::App* command : app.get_subcommands()) {
     if (std::string found = unknown_argument(*command); !found.empty()) return found;
   }
   return {};
 }
 
-/// An option or argument whose value has no text, if any: a script's variable was empty.
+/// An option or argument with an empty value, if any; typically a script's variable was empty.
 std::string empty_value(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const auto& values = option->results();
@@ -279,7 +279,7 @@ Flag Flags::add(const std::string& name, std::optional<std::string>& value, cons
 
 Flag Flags::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, values, help));
-  // Given several times, a flag takes one value each time; otherwise it would swallow the arguments that follow it.
+  // Given several times, a flag takes one value each time; otherwise it would take the arguments that follow.
   if (name.starts_with('-')) option.allow_extra_args(false);
   return Flag(option).shown_as("");
 }
@@ -373,7 +373,7 @@ ProgramSpec CommandLine::describe() const {
 }
 
 std::string CommandLine::help(const std::string& command) const {
-  // App::help() would give the help of the subcommand that was parsed.
+  // App::help() would print the help of the parsed subcommand.
   const CLI::App* const app = command.empty() ? app_.get() : app_->get_subcommand(command);
   const std::string name = command.empty() ? app_->get_name() : app_->get_name() + ' ' + command;
   return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);

@@ -24,14 +24,14 @@ class Option;
 
 namespace dovetail::tools {
 
-/// One flag, or a positional argument where its name has no dashes.
+/// One flag, or a positional argument if its name has no dashes.
 class Flag {
  public:
   Flag required();
-  /// What the help shows for its value, and for the value that it has where it is not given.
+  /// What the help shows for its value, and for the default.
   Flag shown_as(const std::string& type);
   Flag preset(const std::string& text);
-  /// Both cannot be given together.
+  /// The two flags exclude each other.
   Flag excludes(Flag other);
   /// Takes all arguments up to the next flag.
   Flag takes_all();
@@ -45,10 +45,10 @@ class Flag {
   CLI::Option* option_;
 };
 
-/// The flags of one subcommand. What they are bound to has to live until the action has run.
+/// The flags of one subcommand. The variables bound to them must live until the action has run.
 class Flags {
  public:
-  /// Heading in the help for the flags that are added from here on.
+  /// Heading in the help for the flags that follow.
   void group(const std::string& name) { group_ = name; }
 
   Flag add(const std::string& name, std::string& value, const std::string& help);
@@ -76,14 +76,14 @@ class Flags {
     }
     return add_words(name, words_of(choices), chooser(value, choices), help).preset(preset);
   }
-  /// The same, with no value where it is not given.
+  /// The same, without a value if it is not given.
   template <class Value, std::size_t kCount>
   Flag add_choice(const std::string& name, std::optional<Value>& value,
                   const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
     return add_words(name, words_of(choices), chooser(value, choices), help);
   }
 
-  /// One of words that are known when the program runs.
+  /// One of several words that are only known at run time.
   Flag add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
                 const std::string& help);
 
@@ -120,24 +120,24 @@ class Flags {
 /// The subcommands and what each does.
 class CommandLine {
  public:
-  /// Does the work of a subcommand and gives the exit code, or the failure that decides it.
+  /// Does the work of a subcommand. Returns the exit code, or the failure that determines it.
   using Action = std::function<Result<int>()>;
 
-  /// `version_text` gives what `--version` prints. The help ends with `footer` and the examples.
+  /// `version_text` returns what `--version` prints. The help ends with `footer` and the examples.
   CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
               const std::string& summary, const std::string& footer, const Examples& examples);
   ~CommandLine();
 
   Flags subcommand(const std::string& name, const std::string& summary, const Examples& examples, Action action);
 
-  /// All that has been added so far.
+  /// Everything added so far.
   ProgramSpec describe() const;
 
-  /// What `--help` prints, of a subcommand or of the whole. Needs: the subcommand is there.
+  /// What `--help` prints, for a subcommand or the whole program. Needs: the subcommand exists.
   std::string help(const std::string& command = {}) const;
 
-  /// What is to be done. Where there is nothing, because help was asked for or the arguments make no sense, the exit
-  /// code, after the help or the error has been printed.
+  /// The action to run. If help was requested or the arguments are wrong, prints the help or the error and returns the
+  /// exit code instead.
   struct Parsed {
     Action action;
     int exit_code = 0;

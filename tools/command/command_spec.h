@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command takes, as plain values: the one source of the completions and of the man pages, taken from the same
+// What the command accepts, as plain values. Completions and man pages are made from it, and it comes from the same
 // definition as `--help`.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dovetail::tools {
 
-/// Command lines that work as they stand, given that their files are there.
+/// Command lines that work as they are if their files exist.
 using Examples = std::array<std::string_view, 2>;
 
 /// One flag or positional argument.
@@ -20,7 +20,7 @@ struct FlagSpec {
 
   std::string name;  ///< With its dashes; without any for a positional argument.
   std::string help;
-  std::string value;  ///< What the help shows for the value; empty where there is nothing to show.
+  std::string value;  ///< What the help shows for the value; may be empty.
   std::string preset;
   std::string group;
   std::vector<std::string> words;     ///< The values that it takes, if it takes `words`.

@@ -19,7 +19,7 @@ void add_read(CommandLine& line);
 void add_show(CommandLine& line);
 void add_stats(CommandLine& line);
 void add_completion(CommandLine& line);
-/// These two come last: they take the names of the subcommands that are there, and their own.
+/// These two come last: they list all subcommands, including themselves.
 void add_man(CommandLine& line);
 void add_help(CommandLine& line);
 

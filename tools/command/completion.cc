@@ -39,7 +39,7 @@ std::string head(std::string_view comment, const ProgramSpec& program, std::stri
          std::string(shell) + "`.\n";
 }
 
-/// What bash does with the values of `flag`.
+/// The bash commands that complete the values of `flag`.
 std::string bash_values(const FlagSpec& flag) {
   switch (flag.takes) {
     case Takes::words:
@@ -73,7 +73,7 @@ std::string bash_command(const CommandSpec& command) {
          "\n  else\n" + positional + "  fi\n}\n\n";
 }
 
-/// Brackets end a description of zsh, colons the parts behind it.
+/// In zsh, a bracket ends a description, and colons separate parts.
 std::string zsh_text(std::string_view text) {
   return replaced(replaced(replaced(replaced(text, '\\', R"(\\)"), '[', R"(\[)"), ']', R"(\])"), ':', R"(\:)");
 }
@@ -183,7 +183,7 @@ std::string zsh_completion(const ProgramSpec& program) {
     text += " ;;\n";
   }
   return text + "      esac ;;\n  esac\n}\n\n" +
-         "# Found in $fpath, the file is the function; sourced, it has to be made known.\n" +
+         "# In $fpath this file is the function itself; if it is sourced, register the function.\n" +
          "if [[ $funcstack[1] == _dovetail ]]; then\n  _dovetail \"$@\"\nelse\n  compdef _dovetail " + program.name +
          "\nfi\n";
 }

@@ -7,7 +7,7 @@
 
 namespace dovetail::tools {
 
-// Scripts that complete subcommands, flags, the words that a flag takes, and paths, each in the language of a shell.
+// Completion scripts for subcommands, flags, the words of a flag, and paths, one per shell.
 std::string bash_completion(const ProgramSpec& program);
 std::string zsh_completion(const ProgramSpec& program);
 std::string fish_completion(const ProgramSpec& program);

@@ -8,7 +8,7 @@
 
 namespace dovetail::tools {
 
-/// Opens what PATH... names; several are joined in their order. Errors: those of `Dataset::open` and `Dataset::join`.
+/// Opens the datasets that PATH... names and joins them in order. Errors: those of `Dataset::open` and `Dataset::join`.
 Result<Dataset> open_datasets(const std::vector<std::string>& paths);
 
 }  // namespace dovetail::tools

@@ -12,10 +12,10 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitIo = 3;
 inline constexpr int kExitInterrupted = 130;  ///< What shells report for a program that SIGINT ended.
 
-/// The exit code for a failure. A reader that closed its end of our pipe has what it wanted: that is `kExitGood`.
+/// The exit code for a failure. A closed pipe is `kExitGood`: its reader has all that it wanted.
 int exit_code(const Error& error) noexcept;
 
-/// Prints `dovetail: error: ...` on standard error and gives the exit code. Silent for a closed pipe.
+/// Prints `dovetail: error: ...` on standard error and returns the exit code. Prints nothing for a closed pipe.
 int report(const Error& error);
 
 }  // namespace dovetail::tools

@@ -8,7 +8,7 @@ namespace dovetail::tools {
 
 namespace {
 
-// Noted on whichever thread the signal comes to, and asked for by those that work; nothing else is told by it.
+// Set on the thread that receives the signal, and polled by the threads that work. It orders no other memory.
 std::atomic<bool> caught = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
@@ -21,7 +21,7 @@ extern "C" void note_signal(int /*number*/) {
 void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = note_signal;
-  // Restarted calls keep a signal from looking like a failed read; the reset lets a second one through.
+  // SA_RESTART keeps a signal from looking like a failed read. SA_RESETHAND lets a second signal end the process.
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);

@@ -9,10 +9,11 @@
 
 namespace dovetail::tools {
 
-/// One line of JSON with its newline, visible on a terminal (format/text/visible.h). Keys keep the order in which they were added.
+/// One line of JSON with its newline, safe for a terminal (format/text/visible.h). Keys keep the order in which they
+/// were added.
 std::string to_line(const boost::json::value& value);
 
-/// The value that a text stands for; needs text that is JSON.
+/// The parsed value. Needs: the text is JSON.
 boost::json::value from_text(const std::string& text);
 
 }  // namespace dovetail::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values appended to a text of JSON as they are: numbers keep their kind, and nothing is built in memory first.
+// Appends values to a text of JSON directly: numbers keep their kind, and no tree is built in memory.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace dovetail::tools {
 /// A string in quotes. Needs: `text` is UTF-8.
 void append_string(std::string& json, std::string_view text);
 
-/// A string where the bytes are UTF-8, otherwise `{"base64":"..."}`.
+/// A string if the bytes are UTF-8, otherwise `{"base64":"..."}`.
 void append_bytes(std::string& json, ByteView bytes);
 
-/// The shortest number that gives the same float again, always with a point or an exponent. What JSON has no number for
-/// is a string, as in the JSON of protobuf: "NaN", "Infinity", "-Infinity".
+/// The shortest number that gives the same float again, always with a point or an exponent. As in the JSON of protobuf,
+/// values without a JSON number are strings: "NaN", "Infinity", "-Infinity".
 void append_float(std::string& json, float value);
 
 void append_int(std::string& json, std::int64_t value);

@@ -7,7 +7,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Text that groff takes as it is: what has a meaning for it is escaped, and no line begins with a request.
+/// Escapes text for groff, so that nothing in it is markup or a request.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -60,15 +60,15 @@ std::string page_name(const ProgramSpec& program, std::string_view command) {
   return command.empty() ? program.name : program.name + '-' + std::string(command);
 }
 
-/// Lines end where they end: flags and their values cannot be spread over a line. By the string for groff 1.23, where each
-/// entry of a list adjusts anew, and by the request for those before.
+/// Left-adjusted, because flags and their values must not be stretched. groff 1.23 adjusts each list entry anew and
+/// needs the string; older versions need the request.
 std::string title(const ProgramSpec& program, std::string_view command, std::string_view summary) {
   return ".TH \"" + roff(upper(page_name(program, command))) + "\" 1 \"\" \"" + roff(program.name) + ' ' +
          roff(program.version) + "\" \"Dovetail\"\n.ds AD l\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) +
          " \\- " + roff(summary) + '\n';
 }
 
-/// Alternatives may be broken between two of them.
+/// A line may break between two alternatives.
 std::string value_text(const FlagSpec& flag) {
   if (flag.takes != FlagSpec::Takes::words) return italic(flag.value);
   std::string text;
@@ -104,7 +104,7 @@ std::string flags_text(const std::vector<FlagSpec>& flags) {
   return text;
 }
 
-/// In lines of their own, which are not filled.
+/// Each example on a line of its own, not filled.
 std::string examples_text(const Examples& examples) {
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string_view example : examples) text += roff(example) + '\n';

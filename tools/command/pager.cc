@@ -20,7 +20,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Null where it is not set.
+/// Null if it is not set.
 const char* variable(const char* name) {
   return std::getenv(name);
 }
@@ -37,7 +37,7 @@ std::string_view pager_command() {
   return "less";
 }
 
-/// Whether the program that a command begins with is there. A command that begins with more than a name is the shell's.
+/// Whether the program of a command exists. A command that begins with anything but a name is left to the shell.
 bool is_there(std::string_view command) {
   const std::string_view program = command.substr(0, command.find_first_of(" \t"));
   if (program.find_first_of("/\"'$\\;|&(=") != std::string_view::npos) return true;
@@ -51,7 +51,7 @@ bool is_there(std::string_view command) {
   }
 }
 
-/// Ends less at once where all fits on the screen, passes colours on, and leaves the text on the screen.
+/// Options for less: exit at once if all fits on the screen, pass colours on, leave the text on the screen.
 constexpr std::string_view kLess = "LESS=FRX";
 
 std::vector<char*> pager_environment(std::string& less) {
@@ -68,14 +68,14 @@ bool shows_colours(bool paged) {
   return !paged || less == nullptr || std::string_view(less).find_first_of("rR") != std::string_view::npos;
 }
 
-/// Starts a shell with the command. 0, or the error.
+/// Starts a shell with the command. Returns 0 or the error.
 int spawn(const char* command, int input, ::pid_t& process) {
   ::posix_spawn_file_actions_t files;
   ::posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-  // This program ignores both; a pager that does would not end when its own output is closed.
+  // This program ignores both signals; a pager that inherited that would not end when its own output is closed.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGPIPE);
@@ -109,7 +109,7 @@ void Pager::start(const char* command) {
   terminal_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (terminal_ >= 0 && spawn(command, ends[0], pager_) == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    // The pager answers the keyboard; when it ends, so does the pipe, and with it this program.
+    // The pager reads the keyboard. When it ends, the pipe closes, and this program ends too.
     std::signal(SIGINT, SIG_IGN);
   } else {
     pager_ = -1;

@@ -5,22 +5,22 @@
 
 namespace dovetail::tools {
 
-/// Stands between standard output and the terminal while it lives: what is written goes to the user's pager, which is
-/// `$DOVETAIL_PAGER`, else `$PAGER`, else less, as git does it. Nothing happens where standard output is no terminal, the
-/// pager is empty or `cat`, or its program is not there.
+/// While it lives, standard output goes to the user's pager instead of the terminal: `$DOVETAIL_PAGER`, else `$PAGER`,
+/// else less, as in git. Does nothing if standard output is not a terminal, or the pager is empty, `cat` or not
+/// installed.
 ///
-/// Threads: main, while no other thread runs.
+/// Threads: the main thread, while no other runs.
 /// Errors:  none: without a pager everything goes to the terminal. A pager that is quit early is a closed pipe.
 class Pager {
  public:
   explicit Pager(bool wanted);
-  /// Waits until the user has read. Whatever is buffered has to be written before.
+  /// Waits until the user has closed the pager. Needs: all buffers are flushed.
   ~Pager();
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;
 
-  /// Whether what is written may be coloured: it is for a terminal, and neither `NO_COLOR` nor a terminal or a pager that
-  /// would show the codes speak against it.
+  /// Whether the output may be coloured: it goes to a terminal, `NO_COLOR` is not set, and terminal and pager can show
+  /// colours.
   bool colours() const noexcept { return colours_; }
 
  private:

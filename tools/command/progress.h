@@ -7,21 +7,21 @@
 
 namespace dovetail::tools {
 
-/// What the line says: records, bytes, bytes a second and, where the share of the work that is done is known (not
-/// negative), that and the time that is left at the same speed.
+/// The text of the line: records, bytes and bytes per second. If the share of the work done is known (not negative),
+/// also that share and the time left at the same speed.
 std::string progress_text(const std::string& verb, std::uint64_t records, std::uint64_t bytes, double share_done,
                           double seconds);
 
-/// One line on standard error that is rewritten as work goes on; nothing where that is no terminal.
+/// A progress line on standard error, rewritten as work goes on; nothing if that is not a terminal.
 class Progress {
  public:
   explicit Progress(std::string verb);
-  /// Takes the line away.
+  /// Clears the line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `share_done` in [0, 1], negative where it is not known. Cheap enough to call per record.
+  /// `share_done` is in [0, 1], or negative if unknown. Cheap enough to call per record.
   void update(std::uint64_t records, std::uint64_t bytes, double share_done);
 
  private:

@@ -18,11 +18,11 @@ std::string human_bytes(std::uint64_t bytes);
 /// "1.5 GiB/s".
 std::string human_rate(double bytes_per_second);
 
-/// With so many digits behind the point.
+/// With `digits` decimals.
 std::string decimal(double value, int digits);
 /// "12.5 %".
 std::string percent(double share, int digits);
-/// "100 %", "0.5 %"; "0 %" only for nothing, and "100 %" only for all.
+/// "100 %", "0.5 %". Shows "0 %" only for none and "100 %" only for all.
 std::string share_of(std::uint64_t part, std::uint64_t whole);
 
 /// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
@@ -34,7 +34,8 @@ std::string shell_quoted(std::string_view text);
 /// "12 s", "3 min 05 s", "2 h 00 min".
 std::string duration(double seconds);
 
-/// Names and values, one pair a line, values aligned. Both may be anybody's: they are made visible (format/text/visible.h).
+/// Names and values, one pair per line, values aligned. Both may be untrusted: they are escaped
+/// (format/text/visible.h).
 class Listing {
  public:
   void add(std::string_view name, std::string_view value);
@@ -45,8 +46,8 @@ class Listing {
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-/// Rows under a heading; the columns are aligned to the right, the last one to the left if it is `text_last`. Cells are
-/// printed as they are: names of others have to be made visible before.
+/// Rows under a heading. Columns are right-aligned, except the last one if it is `text_last`. Cells are printed as they
+/// are: escape untrusted text first.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading, bool text_last = false);

@@ -68,7 +68,7 @@ void Sink::flush() {
 
 Result<void> Sink::finish() {
   if (good_) flush();
-  // Some file systems report a failed write only here.
+  // Some file systems report a failed write only when the file is closed.
   if (descriptor_ > STDERR_FILENO && ::close(std::exchange(descriptor_, -1)) != 0 && good_) {
     good_ = false;
     errno_ = errno;

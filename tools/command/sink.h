@@ -11,7 +11,7 @@
 
 namespace dovetail::tools {
 
-/// Buffered output whose failures are values: a full disk and a closed pipe alike.
+/// Buffered output that returns its failures, including a full disk and a closed pipe.
 ///
 /// Errors: the first failure is kept; later writes do nothing, and `finish()` returns it.
 class Sink {
@@ -19,7 +19,7 @@ class Sink {
   static Sink standard_output();
   /// Creates or truncates a file.
   static Result<Sink> create(const std::string& path);
-  /// Creates a file under a name that nothing has, not even a link. Errors: EEXIST; the system's.
+  /// Creates a file. The name must be unused, even by a link. Errors: EEXIST; the system's.
   static Result<Sink> create_new(const std::string& path);
 
   Sink(Sink&& other) noexcept;
@@ -28,9 +28,9 @@ class Sink {
 
   void write(std::string_view text);
   void write(ByteView bytes) { write(as_chars(bytes)); }
-  /// False once a write has failed: further work for this sink is lost.
+  /// False after a failed write: further output is lost.
   bool good() const noexcept { return good_; }
-  /// Writes what is buffered, and closes a file.
+  /// Flushes the buffer, and closes a file.
   Result<void> finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that stand for the kinds of storage.
+// The words for the kinds of storage.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ namespace {
 
 using Colour = std::array<double, 3>;
 
-// Nine colours of the scale "viridis".
+// Nine colours of the "viridis" scale.
 constexpr std::array<Colour, 9> kScale{{{68, 1, 84},
                                         {71, 44, 122},
                                         {59, 81, 139},
@@ -60,7 +60,7 @@ std::string xml_text(std::string_view text) {
         escaped += "&quot;";
         break;
       default:
-        // Bytes above 0x7F are parts of characters, which `visible_lines` has checked.
+        // Bytes above 0x7F belong to characters that `visible_lines` has checked.
         if (static_cast<unsigned char>(c) >= 0x20) {
           escaped += c;
         } else {

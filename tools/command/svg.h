@@ -7,10 +7,10 @@
 
 namespace dovetail::tools {
 
-/// Text for XML: markup is escaped, and what XML does not allow becomes U+FFFD.
+/// Text for XML: markup is escaped, and characters that XML does not allow become U+FFFD.
 std::string xml_text(std::string_view text);
 
-/// A colour of a scale that runs from dark blue over green to yellow, even for the colour-blind: `place` in [0, 1].
+/// A colour of a scale from dark blue over green to yellow, suitable for the colour-blind: `place` in [0, 1].
 std::string scale_colour(double place);
 
 /// A drawing, built from top to bottom. Lengths are pixels.
@@ -20,12 +20,12 @@ class Svg {
 
   void begin_group(std::string_view id);
   void end_group();
-  /// `hint` is what a browser shows under the pointer.
+  /// `hint` is the tooltip.
   void rect(double x, double y, double width, double height, std::string_view fill, std::string_view kind = {},
             std::string_view hint = {});
   void line(double x1, double y1, double x2, double y2, std::string_view colour, double width = 1,
             std::string_view kind = {});
-  /// `data` in the language of SVG paths.
+  /// `data` is the data of an SVG path.
   void path(std::string_view data, std::string_view fill, std::string_view kind = {});
 
   enum class Anchor { start, middle, end };
@@ -34,14 +34,14 @@ class Svg {
     Anchor anchor = Anchor::start;
     std::string_view colour = "#333";
     bool bold = false;
-    bool turned = false;  ///< Upwards, along a vertical axis.
+    bool turned = false;  ///< Reads upwards, along a vertical axis.
   };
   void text(double x, double y, std::string_view text, const TextStyle& style);
   void text(double x, double y, std::string_view text);
 
-  /// The whole file, as high as given.
+  /// The whole file, with this height.
   std::string finish(double height) const;
-  /// The drawing alone, to stand in a page of HTML: no background, and the page's font.
+  /// The drawing alone, for an HTML page: no background, and the page's font.
   std::string finish_inline(double height) const;
 
  private:
@@ -50,7 +50,7 @@ class Svg {
   std::string body_;
 };
 
-/// A length with two decimals at most.
+/// A length with at most two decimals.
 std::string length_text(double value);
 
 }  // namespace dovetail::tools

@@ -24,7 +24,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// An open file that is closed with its scope.
+/// An open file, closed at the end of its scope.
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC)) {}
@@ -46,7 +46,7 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-/// Devices, pipes, and names of open files such as /dev/stdout, beside which there can be no other file.
+/// Devices, pipes, and names of open files such as /dev/stdout. No temporary file can stand beside them.
 bool is_special(const std::string& path) {
   struct stat found {};
   const bool there = ::stat(path.c_str(), &found) == 0;
@@ -54,7 +54,7 @@ bool is_special(const std::string& path) {
   return there && (folder_of(path) == "/dev" || path.starts_with("/dev/fd/") || path.starts_with("/proc/"));
 }
 
-/// A TFRecord is one by the index beside it.
+/// A TFRecord is a file of Dovetail's if an index lies beside it.
 bool is_dovetail_file(const std::string& path) {
   if (::access((path + format::kTfrecordIndexSuffix).c_str(), F_OK) == 0) return true;
   const Descriptor file(path, O_RDONLY);
@@ -63,7 +63,7 @@ bool is_dovetail_file(const std::string& path) {
          head == format::kFileMagic;
 }
 
-/// A hidden name that nobody foresees: processes in containers may have the same number, and links may be planted.
+/// An unpredictable hidden name: processes in containers may have the same id, and somebody may plant links.
 std::string random_name() {
   std::random_device source;
   return ".dovetail-tmp-" + format::hex64(std::uint64_t{source()} << 32 | source());
@@ -75,7 +75,7 @@ Result<void> sync(const std::string& path, int flags) {
   return {};
 }
 
-/// Also where one of them is not there yet, and whatever links lead to them.
+/// Compares through links; also works if a file does not exist yet.
 bool is_same_file(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -88,15 +88,15 @@ Result<void> check_output(const std::string& path) {
   DOVETAIL_TRY(check_local(path));
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return Error::from_errno(EISDIR, "this is a folder: name a file in it").in_file(path);
+    return Error::from_errno(EISDIR, "this is a folder; name a file in it").in_file(path);
   }
   if (is_special(path)) return {};
   if (is_dovetail_file(path)) {
-    return Error(Errc::already_exists, "this is a file of Dovetail's: name another one for the output").in_file(path);
+    return Error(Errc::already_exists, "this is a file of Dovetail's; name another file for the output").in_file(path);
   }
   const std::string folder = folder_of(path);
   if (!std::filesystem::exists(folder, unknown) && !unknown) {
-    return Error::from_errno(ENOENT, "there is no folder '" + folder + "': make it first").in_file(path);
+    return Error::from_errno(ENOENT, "the folder '" + folder + "' does not exist; create it first").in_file(path);
   }
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
   return Error::from_errno(errno, "cannot create a file in the folder '" + folder + "'").in_file(path);
@@ -107,7 +107,7 @@ Result<void> check_output(const std::string& path) {
 Result<void> check_local(const std::string& path) {
   if (!format::is_address(path)) return {};
   return Error(Errc::invalid_option,
-               "this is an address, and files are read and written on this machine only: copy them here, or from here")
+               "this is a remote address; only local files are read and written, so copy the files here, or from here")
       .in_file(path);
 }
 
@@ -115,11 +115,11 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   DOVETAIL_TRY(check_local(path));
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return Error::from_errno(EISDIR, "this is a folder: name a file").in_file(path);
+    return Error::from_errno(EISDIR, "this is a folder; name a file").in_file(path);
   }
   const Descriptor file(path, O_RDONLY);
   if (!file.good()) return Error::from_errno(errno).in_file(path);
-  // One byte more tells a file that is too long.
+  // Reading one byte more detects a file that is too long.
   std::string text(max_bytes + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -146,10 +146,10 @@ Result<void> check_outputs(const std::vector<std::string>& outputs, const std::v
     if (is_special(path)) continue;
     const auto is_path = [&](const std::string& other) { return is_same_file(path, other); };
     if (std::any_of(inputs.begin(), inputs.end(), is_path)) {
-      return Error(Errc::already_exists, "this is the input: name another file for the output").in_file(path);
+      return Error(Errc::already_exists, "this is the input; name another file for the output").in_file(path);
     }
     if (std::any_of(taken.begin(), taken.end(), is_path)) {
-      return Error(Errc::already_exists, "two outputs have this name: name another file for one of them").in_file(path);
+      return Error(Errc::already_exists, "two outputs have this name; name another file for one of them").in_file(path);
     }
     taken.push_back(path);
   }
@@ -159,7 +159,7 @@ Result<void> check_outputs(const std::vector<std::string>& outputs, const std::v
 Result<NewFile> NewFile::create(const std::string& path) {
   DOVETAIL_TRY(check_output(path));
   if (is_special(path)) {
-    // Opened anew, a file behind /dev/stdout would be written from its start by both.
+    // Opened again, a file behind /dev/stdout would be written from its start twice.
     Result<Sink> sink = path == "/dev/stdout" ? Result<Sink>(Sink::standard_output()) : Sink::create(path);
     return sink ? Result<NewFile>(NewFile(std::move(*sink), path, {})) : sink.error();
   }

@@ -13,31 +13,31 @@
 
 namespace dovetail::tools {
 
-/// Whether a path is one of this machine. Errors: `invalid_option` for an address.
+/// Checks that a path is local. Errors: `invalid_option` for an address.
 Result<void> check_local(const std::string& path);
 
-/// The whole of a small file. Errors: the system's; `bad_state` for more than `max_bytes`; as `check_local`.
+/// Reads a whole small file. Errors: the system's; `bad_state` for more than `max_bytes`; those of `check_local`.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 
-/// Whether outputs may be written to these paths, before the work for them is done; an empty one was not asked for.
-/// Errors: `already_exists` for a file of Dovetail's, which is never replaced by a text, for one of the `inputs`, and for
-///         two outputs of one name; the system's, with what to do about a folder that is missing; as `check_local`.
+/// Checks that outputs may be written to these paths, before the work for them is done. An empty path means no output.
+/// Errors: `already_exists` for a file of Dovetail's, which is never replaced by a text, for one of the `inputs`, and
+///         for two outputs of one name; the system's, with advice if a folder is missing; those of `check_local`.
 Result<void> check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// A file that takes its place in one go: whoever reads it, and whatever fails, finds the old text or the new one, also
-/// after a power cut. Until then it lies beside it. Devices and pipes are written to as they are.
+/// A file that is replaced atomically: readers find the old text or the new one, also after a failure or a power cut.
+/// Until then the new text is in a temporary file beside it. Devices and pipes are written directly.
 ///
-/// Ownership: what is not finished is removed.
+/// Ownership: destroying it removes an unfinished file.
 class NewFile {
  public:
-  /// Errors: as `check_outputs`.
+  /// Errors: those of `check_outputs`.
   static Result<NewFile> create(const std::string& path);
   NewFile(NewFile&& other) noexcept;
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();
 
   Sink& sink() noexcept { return sink_; }
-  /// Gives the file its name. Errors: the system's, naming the file; what was written in part is removed.
+  /// Gives the file its name. Errors: the system's, naming the file; the temporary file is removed.
   Result<void> finish();
 
  private:
@@ -46,10 +46,10 @@ class NewFile {
 
   Sink sink_;
   std::string path_;
-  std::string aside_;  ///< Where it lies until it is finished, if anywhere.
+  std::string aside_;  ///< Path of the temporary file, if there is one.
 };
 
-/// Replaces a file by such a new one. Errors: as there.
+/// Replaces a file in this way. Errors: those of `ReplacedFile`.
 Result<void> replace_text(const std::string& path, std::string_view text);
 
 }  // namespace dovetail::tools

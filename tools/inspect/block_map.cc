@@ -26,7 +26,7 @@ std::string hint(const BlockCell& cell, std::span<const ShardDescription> shards
   return text + (cell.compressed == cell.blocks ? "compressed" : "compressed in " + std::to_string(cell.compressed));
 }
 
-/// What compression left of the bytes; 0 where nothing is compressed, so that all of it is one colour.
+/// Share that compression saved; 0 if no block is compressed, so that the map has one colour.
 double share_saved(const BlockCell& cell) {
   if (cell.compressed == 0 || cell.raw_bytes <= cell.stored_bytes) return 0;
   return 1 - static_cast<double>(cell.stored_bytes) / static_cast<double>(cell.raw_bytes);

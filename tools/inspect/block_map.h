@@ -11,12 +11,12 @@
 
 namespace dovetail::tools {
 
-/// Consecutive blocks that are shown as one cell.
+/// Consecutive blocks in one cell.
 struct BlockCell {
   std::uint32_t first_shard = 0;
   std::uint64_t first_block = 0;  ///< Counted over all shards.
   std::uint64_t blocks = 0;
-  std::uint64_t compressed = 0;  ///< Of these, how many are compressed.
+  std::uint64_t compressed = 0;  ///< Number of compressed blocks among them.
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
@@ -24,13 +24,13 @@ struct BlockCell {
 
 struct BlockMap {
   std::vector<BlockCell> cells;
-  std::uint64_t blocks_per_cell = 1;  ///< Of all cells but the last.
+  std::uint64_t blocks_per_cell = 1;  ///< The last cell may have fewer.
 };
 
-/// At most `most` cells; each holds as many blocks as it takes. Needs: `most > 0`.
+/// Makes at most `most` cells of equally many blocks. Needs: `most > 0`.
 BlockMap map_blocks(std::span<const ShardDescription> shards, std::size_t most);
 
-/// A drawing to stand in a page.
+/// A drawing for a page.
 std::string block_map_svg(const BlockMap& map, std::span<const ShardDescription> shards);
 
 }  // namespace dovetail::tools

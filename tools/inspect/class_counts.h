@@ -7,8 +7,8 @@
 
 namespace dovetail::tools {
 
-/// How many records each class has: of each feature with one value in a record, few different ones, and exact counts.
-/// Numbers have the names that the metadata give them (`kClassesKey`). Empty where no feature is like that.
+/// Counts the records of each class, for features with one value per record, few distinct values, and exact counts.
+/// Numbers get their names from the metadata (`kClassesKey`). Empty if there is no such feature.
 std::string classes_html(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

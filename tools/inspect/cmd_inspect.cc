@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail inspect`: what a file says about itself.
+// `dovetail inspect`: shows what a file contains.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -27,10 +27,10 @@ namespace dovetail::tools {
 
 namespace {
 
-/// The images of a page have up to so many bytes together.
+/// Total bytes of the images of a page.
 constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 
-/// As much of a record as a person looks at.
+/// Bytes of a record to show.
 constexpr std::size_t kPreviewBytes = 512;
 
 struct InspectArguments {
@@ -141,7 +141,7 @@ void add_inspect(CommandLine& line) {
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
   flags.add("--full", arguments->full, "Read every record for the sizes; by default a sample of large inputs");
   const Flag features = flags.add("--features", arguments->features,
-                                  "Read every record for statistics of the features of tf.train.Examples, and a text "
+                                  "Read every record for statistics of the features of tf.train.Examples, and a schema "
                                   "for --columns");
   const Flag record = flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0")
                           .excludes(blocks)

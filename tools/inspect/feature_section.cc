@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kCardNameBytes = 160;  // shown
 constexpr std::size_t kTopShown = 5;
-constexpr std::size_t kMostOptionBytes = 64 * 1024;  // more columns than anybody reads
+constexpr std::size_t kMostOptionBytes = 64 * 1024;  // longer options are not shown
 
 std::string bars_svg(const FeatureStats& stats) {
   constexpr double kWidth = 256;

@@ -8,10 +8,11 @@
 
 namespace dovetail::tools {
 
-/// So many features have a card on the page; `--json` has all.
+/// Most feature cards on the page; `--json` has all features.
 inline constexpr std::size_t kMostFeatureCards = 1000;
 
-/// Statistics of features for the page: the columns that read them, if any, and a card for each. Needs: a feature.
+/// Statistics of features for the page: the option that reads them as columns, if any, and a card for each. Needs: a
+/// feature.
 std::string features_html(const FeaturesReport& report, const std::string& columns);
 
 }  // namespace dovetail::tools

@@ -102,9 +102,9 @@ std::string features_note(const FeaturesReport& report) {
   const std::uint64_t others = report.records - report.examples - report.json_objects;
   if (report.json_objects > 0) note += ", " + format::count_of(report.json_objects, "JSON object");
   if (report.records > 0 && others == report.records) {
-    note += ", no tf.train.Example with features among them";
+    note += ", without a tf.train.Example that has features";
   } else if (others > 0) {
-    note += ", " + std::to_string(others) + " of them no tf.train.Example with features";
+    note += ", " + std::to_string(others) + " of them not a tf.train.Example with features";
   }
   if (report.damaged_blocks > 0) {
     note += "; without " + format::count_of(report.damaged_blocks, "damaged block") + " of " +
@@ -124,7 +124,7 @@ std::string columns_option(const FeaturesReport& report) {
 std::string to_text(const FeaturesReport& report, const Colours& colours) {
   std::string text = "\nfeatures, " + features_note(report) + '\n';
   if (report.first_damage) text += "damaged: " + format::visible(report.first_damage->to_string()) + '\n';
-  if (report.first_other) text += "the first other one: " + report.first_other->detail() + '\n';
+  if (report.first_other) text += "the first other record: " + report.first_other->detail() + '\n';
   if (report.features.empty()) return text;
   Table table({"kind", "records", "values", "least", "mean", "most", "distinct", "feature"}, /*text_last=*/true);
   Listing values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a page of HTML. Whatever comes from data goes through `html_text`.
+// Parts of an HTML page. All untrusted text goes through `html_text`.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace dovetail::tools {
 
-/// Text for the body or for an attribute in double quotes: markup is escaped, control characters are shown as pictures
-/// of themselves, and what is not UTF-8 becomes U+FFFD. Line breaks and tabs stay.
+/// Text for the body or for an attribute in double quotes: markup is escaped, control characters are shown as their
+/// pictures, and invalid UTF-8 becomes U+FFFD. Line breaks and tabs stay.
 std::string html_text(std::string_view text);
 
 /// A table whose last column is text and whose others are numbers, as in `Table`.
@@ -24,7 +24,7 @@ class HtmlTable {
   std::string html_;
 };
 
-/// Names and what they mean, one pair a row.
+/// Names and values, one pair per row.
 class HtmlFacts {
  public:
   explicit HtmlFacts(std::string_view id);

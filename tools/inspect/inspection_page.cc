@@ -63,7 +63,7 @@ std::string facts(const inspect::Inspection& inspection) {
   return facts.finish();
 }
 
-/// "512", "4 K", "2 M": where a bar of the histogram begins.
+/// "512", "4 K", "2 M": the start of a bar of the histogram.
 std::string short_size(std::uint64_t bytes) {
   constexpr std::string_view kUnits = " KMGTPE";
   std::size_t unit = 0;
@@ -99,7 +99,7 @@ std::string sizes(const inspect::RecordSurvey& survey) {
     table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
                                             share_of(bucket.records, survey.sizes.records()), ""});
   }
-  return section("Record sizes", sizes_note(survey) + ", by powers of two; a bar is named by the size it begins with",
+  return section("Record sizes", sizes_note(survey) + ", by powers of two; the label of a bar is its smallest size",
                  "<div id=\"size-bars\">" + sizes_svg(survey.sizes) +
                      "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
 }
@@ -110,7 +110,7 @@ std::string payloads(const inspect::PayloadCounts& payloads) {
     table.add(to_string(payload),
               {std::to_string(count), share_of(count, payloads.total()), std::string(describe(payload))});
   }
-  return section("Payload", "a guess from the bytes of " + format::count_of(payloads.total(), "record"),
+  return section("Payload", "guessed from the bytes of " + format::count_of(payloads.total(), "record"),
                  table.finish());
 }
 
@@ -157,10 +157,10 @@ std::string shards(const inspect::Inspection& inspection) {
   return section("Shards", note, table.finish());
 }
 
-/// Of all records, or of those that the page looks at.
+/// Whether the statistics cover all records or a sample.
 std::string features(const FeaturesReport& report, bool all) {
   if (!all && report.features.empty()) return {};
-  std::string note = (all ? "" : "a sample from all over: ") + features_note(report) + "; a tilde marks estimates";
+  std::string note = (all ? "" : "from a sample: ") + features_note(report) + "; a tilde marks estimates";
   if (report.features.size() > kMostFeatureCards) {
     note += "; the first " + std::to_string(kMostFeatureCards) + " of " + std::to_string(report.features.size());
   }
@@ -171,8 +171,7 @@ std::string features(const FeaturesReport& report, bool all) {
 std::string cards(const PageRecords& records, std::uint64_t all) {
   const std::size_t shown = records.cards.records();
   std::string note = shown == all ? "all " + std::to_string(all)
-                                  : std::to_string(shown) + " of " + std::to_string(all) +
-                                        ", at equal distances; the same ones each time";
+                                  : std::to_string(shown) + " of " + std::to_string(all) + ", at equal distances";
   if (records.cards.images_left_out() > 0) {
     note += "; left out: " + format::count_of(records.cards.images_left_out(), "image");
   }
@@ -185,7 +184,7 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
 
 std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records) {
   const std::string name = html_text(page_title(inspection));
-  // The policy holds even where something hostile should get through the escaping.
+  // The policy is a second line of defence if hostile text should get through the escaping.
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "

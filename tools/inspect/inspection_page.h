@@ -8,8 +8,8 @@
 
 namespace dovetail::tools {
 
-/// One page that needs nothing else: no script, no file, no network. Its tables have ids, and their rows `data-key`.
-/// Needs: the inspection is of something finished.
+/// A self-contained page: no script, no other file, no network. Its tables have ids, and their rows `data-key`.
+/// Needs: an inspection of something finished.
 std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records);
 
 }  // namespace dovetail::tools

@@ -11,7 +11,7 @@ namespace dovetail::tools {
 
 std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours);
 
-/// A value of metadata, cut where it is long; `--json` has all of it.
+/// A value of metadata, cut if it is long; `--json` has all of it.
 std::string beginning_of(const std::string& value);
 
 /// "64 - 127", or one number.
@@ -29,7 +29,7 @@ std::string payload_text(const inspect::PayloadCounts& payloads);
 /// Blocks and bytes of one codec, and its share of the raw bytes.
 std::string share_text(const inspect::Inspection::CodecShare& share, const inspect::Inspection& inspection);
 
-/// Records per run; the smallest and the largest where shards differ. Needs at least one shard.
+/// Records per run; a range if shards differ. Needs: at least one shard.
 std::string run_text(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

@@ -22,9 +22,9 @@ namespace {
 constexpr std::uint64_t kBatch = 64;
 constexpr std::size_t kMostHeadBytes = 200;
 constexpr std::size_t kMostDescriptionBytes = 8000;
-constexpr std::size_t kMostSchemaBytes = 2000;  // longer ones nobody copies
+constexpr std::size_t kMostSchemaBytes = 2000;  // nobody copies a longer one
 
-/// A value of the metadata, of the first key that has one; its beginning where it is long.
+/// The value of the first of these metadata keys that exists, cut if it is long.
 std::string metadata_of(const inspect::Inspection& inspection, std::initializer_list<std::string_view> keys,
                         std::size_t most_bytes = kMostHeadBytes) {
   if (inspection.shards.empty()) return {};
@@ -36,7 +36,7 @@ std::string metadata_of(const inspect::Inspection& inspection, std::initializer_
   return {};
 }
 
-/// A literal of Python and of C++: octal escapes end after three digits in both.
+/// A string literal for both Python and C++: octal escapes end after three digits in both.
 std::string literal(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -62,11 +62,11 @@ std::string shell_word(std::string_view text) {
   return shell_quoted(text);
 }
 
-/// How the programs name the columns.
+/// The columns that the programs name.
 struct Columns {
-  bool stored = false;  ///< In the dataset.
+  bool stored = false;  ///< Whether the dataset has a schema.
   std::string text;
-  std::string one;  ///< Of which the programs show something; no large one where there is a choice.
+  std::string one;  ///< The column that the programs print, a small one if possible.
 };
 
 std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
@@ -88,7 +88,7 @@ std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
   return columns;
 }
 
-/// A path as an argument of a command, which it must not take for a flag.
+/// A path as an argument of a command, so that it is not taken as a flag.
 std::string shell_path(const std::string& path) {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kLooks = 96;
 constexpr std::uint64_t kCards = 24;
 
-/// Which records are looked at, and which of these have a card.
+/// The records that are examined, and those that have a card.
 class Choice {
  public:
   explicit Choice(std::uint64_t records)
@@ -58,7 +58,7 @@ Result<void> take_packed(const Dataset& dataset, const Choice& choice, PageRecor
   }
   if (first) {
     into.trouble = "Of " + format::count_of(choice.looks(), "record") + ' ' + std::to_string(missed) +
-                   " could not be read, such as: " + first->to_string();
+                   " could not be read; the first error: " + first->to_string();
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the page of an inspection looks.
+// The style sheet of the inspection page.
 #pragma once
 
 namespace dovetail::tools {

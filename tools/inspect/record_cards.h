@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records for the page of an inspection: pictures, the features of Examples, text, or else bytes.
+// Records on the inspection page: pictures, the features of Examples, text, or bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace dovetail::tools {
 
-/// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is
-/// hostile: it is escaped and cut. Pictures go in whole, up to a size, and share a limit of bytes and one of pixels.
+/// Turns records into HTML cards; cards with pictures are small and form a contact sheet. Records are untrusted:
+/// everything is escaped and cut. Pictures are embedded whole up to a size, within a limit of bytes and one of pixels.
 class RecordCards {
  public:
-  /// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
+  /// A browser decodes a whole picture at 4 bytes per pixel, even if it shows a small one.
   static constexpr std::uint64_t kMostPixelsOfOne = 50'000'000;
   static constexpr std::uint64_t kMostPixels = 2 * kMostPixelsOfOne;
 
@@ -26,7 +26,7 @@ class RecordCards {
 
   std::size_t records() const noexcept { return records_; }
   std::size_t images() const noexcept { return images_; }
-  /// Pictures that were left out because of a limit.
+  /// Pictures left out because of a limit.
   std::size_t images_left_out() const noexcept { return images_left_out_; }
   const std::string& html() const noexcept { return html_; }
 

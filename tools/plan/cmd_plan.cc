@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail plan`: what every rank of an epoch would get, from the manifest alone.
+// `dovetail plan`: what every rank gets in an epoch, from the manifest alone.
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,14 +87,14 @@ Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const P
   if (!arguments.shuffle_report) report.mixing.reset();
   DOVETAIL_TRY(print(arguments.json ? to_line(to_json(report)) : to_text(report)));
   if (report.mixing && report.mixing->weak()) {
-    warn("the mixing is weak; the report says why and what helps");
+    warn("the mixing is weak; see the report for the reason and the remedy");
   }
   return kExitGood;
 }
 
 Result<int> run(const PlanArguments& arguments) {
   if (!arguments.labels.empty() && !arguments.shuffle_report) {
-    return Error(Errc::invalid_option, "--labels is for --shuffle-report");
+    return Error(Errc::invalid_option, "--labels needs --shuffle-report");
   }
   DOVETAIL_TRY(check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths));
   DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
@@ -126,7 +126,7 @@ void add_plan(CommandLine& line) {
             "Measure the mixing of the batches, compared with a true shuffle");
   flags
       .add("--labels", arguments->labels,
-           "With --shuffle-report: read this feature of some records, and count its values per batch")
+           "With --shuffle-report: count the values of this feature per batch, in a sample of the records")
       .shown_as("COLUMN");
   flags.add("--svg", arguments->svg_path, "Draw the epoch: the line of shards, the share of each rank, the mixing")
       .shown_as("FILE");

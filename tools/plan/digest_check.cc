@@ -44,7 +44,7 @@ Result<RankDigest> parse(const std::string& file) {
   const bool too_long = !text && text.error().is(Errc::bad_state);
   if (!text && !too_long) return text.error();
   if (too_long || (!text->empty() && text->find("\"plan_id\"") == std::string::npos)) {
-    return Error(Errc::unknown_format, "this is no output of `dovetail read --json`").in_file(file);
+    return Error(Errc::unknown_format, "this is not an output of `dovetail read --json`").in_file(file);
   }
   const Result<boost::json::value> value = parse_json(*text);
   if (!value) return value.error().in_file(file);
@@ -64,14 +64,14 @@ Result<RankDigest> parse(const std::string& file) {
     fields.fail("rank, replicate or steps are out of range");
   }
   if (fields.failure().empty()) return report;
-  return Error(Errc::bad_state, "it is no output of `dovetail read --json`: " + fields.failure()).in_file(file);
+  return Error(Errc::bad_state, "it is not an output of `dovetail read --json`: " + fields.failure()).in_file(file);
 }
 
-/// A plan under which steps of the epoch were read: the one that was asked for, or one of the time before its state.
+/// A plan that steps of the epoch were read with: the requested one, or one from before its state.
 struct Era {
   Plan plan;
   EpochPlan epoch;
-  std::uint64_t end_step = 0;  ///< Of the phase.
+  std::uint64_t end_step = 0;  ///< End of the phase.
   std::vector<const RankDigest*> reports;
 };
 
@@ -101,7 +101,7 @@ class Checker {
   const std::shared_ptr<const DatasetShape>& dataset_;
   std::optional<State> state_;
   std::vector<Era> eras_;
-  // Of each era, the steps that its readers have read.
+  // The steps that the readers of each era have read.
   std::vector<StepRange> stretches_;
   DigestVerdict verdict_;
 };
@@ -132,7 +132,7 @@ void Checker::assign(const RankDigest& report) {
   Era* const era = era_of(report);
   if (era == nullptr) {
     problem(name_of(report) + " read another plan: its plan_id is " + report.plan_id.to_hex() +
-            ", and that of this one " + plan_.plan_id().to_hex());
+            ", the plan_id of this one is " + plan_.plan_id().to_hex());
     return;
   }
   era->reports.push_back(&report);
@@ -168,18 +168,18 @@ std::optional<Era> Checker::past_era(const RankDigest& report, std::size_t phase
 bool Checker::belongs(const Era& era, const RankDigest& report) {
   const PlanOptions& options = era.plan.options();
   if (report.world != options.world || report.replicate != options.replicate || report.batch != options.batch) {
-    problem(name_of(report) + " names this plan, but another world, batch or number of replicas");
+    problem(name_of(report) + " names this plan, but has another world, batch or number of replicas");
     return false;
   }
   if (report.first_step < era.epoch.first_step() || report.end_step() > era.end_step) {
-    problem(name_of(report) + " read " + range(report) + ", and its plan holds " +
+    problem(name_of(report) + " read " + range(report) + ", but its plan holds " +
             range(era.epoch.first_step(), era.end_step));
     return false;
   }
   return true;
 }
 
-/// All readers of an era have to have read the same steps.
+/// Checks that all readers of an era have read the same steps.
 void Checker::check_era(Era& era) {
   const std::uint32_t replicate = era.plan.options().replicate;
   const std::string of_world = " of " + std::to_string(era.plan.options().world);
@@ -193,7 +193,7 @@ void Checker::check_era(Era& era) {
     const std::string who = "rank " + std::to_string(reader * replicate) + of_world;
     const auto reports = by_reader.find(reader);
     if (reports == by_reader.end()) {
-      problem("no file of " + who + (replicate > 1 ? " or of a replica of it" : ""));
+      problem("there is no file of " + who + (replicate > 1 ? " or of a replica of it" : ""));
       continue;
     }
     std::vector<StepRange> read = read_by(reports->second);
@@ -201,13 +201,13 @@ void Checker::check_era(Era& era) {
       common = std::move(read);
       common_rank = who;
     } else if (read != *common) {
-      problem(who + " read " + list(read) + ", and " + common_rank + " read " + list(*common));
+      problem(who + " read " + list(read) + ", but " + common_rank + " read " + list(*common));
     }
   }
   if (common) stretches_.insert(stretches_.end(), common->begin(), common->end());
 }
 
-/// The steps of one reader's reports, which may touch but not overlap, unless they are of replicas and say the same.
+/// The steps of one reader's reports. They may touch but not overlap, except for replicas that agree.
 std::vector<StepRange> Checker::read_by(std::vector<const RankDigest*>& reports) {
   std::erase_if(reports, [](const RankDigest* report) { return report->steps == 0; });
   std::sort(reports.begin(), reports.end(), [](const RankDigest* a, const RankDigest* b) {
@@ -226,7 +226,7 @@ std::vector<StepRange> Checker::read_by(std::vector<const RankDigest*>& reports)
       }
     } else if (report->first_step != last->first_step || report->steps != last->steps || report->rank == last->rank) {
       problem(name_of(*last) + " read " + range(*last) + " and " + name_of(*report) + " read " + range(*report) +
-              ": the same steps twice");
+              ": some steps twice");
     } else if (report->digest != last->digest) {
       problem(name_of(*last) + " and its replica " + name_of(*report) + " disagree on " + range(*report));
     }
@@ -239,11 +239,11 @@ void Checker::check_tiling() {
   std::sort(stretches_.begin(), stretches_.end());
   std::uint64_t next = 0;
   for (const auto& [first, end] : stretches_) {
-    if (first > next) problem("no file tells of " + range(next, first));
+    if (first > next) problem("no file covers " + range(next, first));
     if (first < next) problem(range(first, std::min(next, end)) + " were read twice, under different plans");
     next = std::max(next, end);
   }
-  if (next < epoch_.steps()) problem("no file tells of " + range(next, epoch_.steps()));
+  if (next < epoch_.steps()) problem("no file covers " + range(next, epoch_.steps()));
 }
 
 Hash128 planned_digest(const EpochPlan& epoch, const RankDigest& report) {
@@ -268,7 +268,7 @@ void Checker::find_culprits() {
       const Hash128 planned = planned_digest(era.epoch, *report);
       if (planned == report->digest) continue;
       problem(name_of(*report) + " read other records than planned in " + range(*report) + ": its digest is " +
-              report->digest.to_hex() + ", planned is " + planned.to_hex());
+              report->digest.to_hex() + ", the plan's is " + planned.to_hex());
     }
   }
 }
@@ -313,7 +313,7 @@ std::string to_text(const DigestVerdict& verdict) {
     case DigestVerdict::Kind::unusable:
       break;
   }
-  return text + "unusable: the files do not tell of every step of every reader once\n";
+  return text + "unusable: the files do not cover every step of every reader exactly once\n";
 }
 
 }  // namespace dovetail::tools

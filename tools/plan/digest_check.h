@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds what the ranks say that they read against what was planned for them.
+// Compares the digests of what the ranks read with the plan.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace dovetail::tools {
 
-/// What `dovetail read --json` says of one rank.
+/// The facts in an output of `dovetail read --json`.
 struct RankDigest {
   std::string file;
   Hash128 plan_id;
@@ -27,17 +27,17 @@ struct RankDigest {
   std::uint32_t replicate = 1;
   std::uint32_t epoch = 0;
   std::uint64_t first_step = 0;
-  std::uint64_t steps = 0;  ///< That were read, from `first_step` on.
+  std::uint64_t steps = 0;  ///< Number of steps read, from `first_step` on.
   Hash128 digest;
 
   std::uint64_t end_step() const noexcept { return first_step + steps; }
 };
 
 /// Reads outputs of `read --json`, one object in each file. A missing `first_step` is 0.
-/// Errors: `bad_state` for what is no such output; the system's. They name the file.
+/// Errors: `bad_state` for anything else; the system's. They name the file.
 Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& files);
 
-/// Of a whole epoch.
+/// The result for a whole epoch.
 struct DigestVerdict {
   enum class Kind {
     good,      ///< Every step was read by every reader, once, and the digests add up to the plan's.
@@ -51,8 +51,8 @@ struct DigestVerdict {
   std::vector<std::string> problems;  ///< What is wrong, naming rank and file.
 };
 
-/// Checks the reports of an epoch. Replicas have to agree and count once. Where the world changed in the epoch, `state`
-/// is where `plan` continues; reports of the time before it are known by the plan that they name.
+/// Checks the reports of an epoch. Replicas must agree and count once. If the world changed in the epoch, `plan`
+/// continues at `state`; reports from before it are recognised by the plan that they name.
 /// Errors: those of planning.
 /// Cost:   `EpochPlan::digest`; if that differs, the order of every report is walked, to find the rank.
 Result<DigestVerdict> check_digests(const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,

@@ -8,12 +8,12 @@ namespace dovetail::tools {
 Result<boost::json::value> parse_json(const std::string& text) {
   boost::system::error_code failure;
   boost::json::value value = boost::json::parse(text, failure);
-  if (failure) return Error(Errc::bad_state, "it is no JSON: " + failure.message());
+  if (failure) return Error(Errc::bad_state, "it is not JSON: " + failure.message());
   return value;
 }
 
 JsonFields::JsonFields(const boost::json::value& value) : object_(value.if_object()) {
-  if (object_ == nullptr) failure_ = "it is no JSON object";
+  if (object_ == nullptr) failure_ = "it is not a JSON object";
 }
 
 JsonFields& JsonFields::take(std::string_view name, bool& into) {
@@ -25,7 +25,7 @@ JsonFields& JsonFields::take(std::string_view name, bool& into) {
 
 JsonFields& JsonFields::take(std::string_view name, Hash128& into) {
   const auto hash = Hash128::from_hex(string(name));
-  if (!hash) return fail(name, "is no id of 32 hex digits");
+  if (!hash) return fail(name, "is not an id of 32 hex digits");
   into = *hash;
   return *this;
 }
@@ -44,7 +44,7 @@ bool JsonFields::whole(std::string_view name, std::uint64_t& number) const {
   if (value == nullptr) return false;
   boost::system::error_code failure;
   number = value->to_number<std::uint64_t>(failure);
-  // A number with a fraction is refused; so is a negative one.
+  // Refuses fractions and negative numbers.
   return !failure && !value->is_double();
 }
 

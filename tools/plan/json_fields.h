@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON that comes from files, and so may be anything.
+// Parses JSON from files, which are not trusted.
 #pragma once
 
 #include <concepts>
@@ -16,11 +16,11 @@
 
 namespace dovetail::tools {
 
-/// Errors: `bad_state` for what is no JSON.
+/// Errors: `bad_state` for text that is not JSON.
 Result<boost::json::value> parse_json(const std::string& text);
 
-/// Takes fields out of a JSON object, each into a variable. The first that is missing or wrong is kept as the failure; a
-/// variable whose field is wrong keeps its value.
+/// Takes fields out of a JSON object, each into a variable. Keeps the first missing or wrong field as the failure; the
+/// variable of a wrong field keeps its value.
 ///
 /// Ownership: borrows the value.
 class JsonFields {
@@ -31,7 +31,8 @@ class JsonFields {
   template <std::unsigned_integral Number>
   requires(!std::same_as<Number, bool>) JsonFields& take(std::string_view name, Number& into) {
     std::uint64_t number = 0;
-    if (!whole(name, number) || number > std::numeric_limits<Number>::max()) return fail(name, "is no number in range");
+    if (!whole(name, number) || number > std::numeric_limits<Number>::max())
+      return fail(name, "is not a number in range");
     into = static_cast<Number>(number);
     return *this;
   }
@@ -49,10 +50,10 @@ class JsonFields {
     return fail(name, "has an unknown word");
   }
 
-  /// Null where there is none.
+  /// Null if there is none.
   const boost::json::value* find(std::string_view name) const;
   JsonFields& fail(const std::string& failure);
-  /// Empty if all was well.
+  /// Empty if there was no failure.
   const std::string& failure() const noexcept { return failure_; }
 
  private:
@@ -60,7 +61,7 @@ class JsonFields {
     return fail(std::string(name) + ' ' + std::string(why));
   }
   bool whole(std::string_view name, std::uint64_t& number) const;
-  /// Empty where there is none.
+  /// Empty if there is none.
   std::string_view string(std::string_view name) const;
 
   const boost::json::object* object_;

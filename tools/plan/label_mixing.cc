@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMostRecords = 4096;
 constexpr std::uint64_t kMostSampledBytes = std::uint64_t{64} << 20;
-// So many batches should fit those bytes, where each row is in a block of its own.
+// The limits below should allow this many batches even if each row is in a block of its own.
 constexpr std::uint64_t kWantedBatches = 16;
 constexpr std::uint64_t kLeastRows = 8;
 constexpr std::uint64_t kMostRows = 256;
@@ -52,14 +52,14 @@ class LabelReader {
     if (!record && record.error().kind() == ErrorKind::damaged) return std::optional<std::uint64_t>();
     if (!record) return record.error();
     if (const Result<void> parsed = features_.parse(*record); !parsed) {
-      return Error(Errc::invalid_option, "--labels is for tf.train.Example records, and record " + std::to_string(id) +
-                                             " is none: " + parsed.error().detail());
+      return Error(Errc::invalid_option, "--labels needs tf.train.Example records, but record " + std::to_string(id) +
+                                             " is not one: " + parsed.error().detail());
     }
     std::string values = "none";
     if (const format::FeatureView* feature = features_.find(feature_)) {
       if (feature->kind == format::FeatureKind::floats) {
         return Error(Errc::invalid_option, "--labels = " + feature_ +
-                                               ": a label is an int64_list or a bytes_list, and " + "record " +
+                                               ": a label must be an int64_list or a bytes_list, but " + "record " +
                                                std::to_string(id) + " has a float_list");
       }
       found_ = true;
@@ -88,7 +88,7 @@ Result<LabelMixing> read_labels(const Dataset& dataset, const Plan& plan, const 
   for (std::vector<std::uint64_t>& ids : sample_batches(plan, epoch, kMostRecords)) {
     if (reader.exhausted()) break;
     thin(ids, rows);
-    // In their order in the files, so that a block is read once for the batch.
+    // In the order of the files, so that each block is read once per batch.
     std::sort(ids.begin(), ids.end());
     std::vector<std::uint64_t>& batch = labels.emplace_back();
     for (const std::uint64_t id : ids) {
@@ -101,8 +101,7 @@ Result<LabelMixing> read_labels(const Dataset& dataset, const Plan& plan, const 
     }
   }
   if (!labels.empty() && !reader.any_found()) {
-    return Error(Errc::invalid_option,
-                 "--labels = " + feature + ": none of the records that were read has that feature");
+    return Error(Errc::invalid_option, "--labels = " + feature + ": no record in the sample has that feature");
   }
   return measure_labels(labels);
 }

@@ -56,29 +56,29 @@ void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const Batc
       {"pairs that share " + batch + " in the other epoch too", percent_of(plan.shared), percent_of(shuffle.shared)});
 }
 
-/// The advice to open more runs, where a lane has enough of them for a group less; see docs/mixing.md.
+/// The advice to open more runs, if a lane has enough of them; see docs/mixing.md.
 std::string more_open_runs(const PlanReport& report) {
   const std::uint32_t now = report.plan.options().open_runs;
   if (runs_ordered_together(report) < 2 * std::uint64_t{now}) return {};
   return "raise --open-runs, " + std::to_string(now) + " now, or ";
 }
 
-/// What spreads batches over more of the dataset.
+/// The advice that spreads batches over more of the dataset.
 std::string spread_advice(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order == OrderKind::sequential) {
-    return "the order sequential does not mix; it is for evaluation: train with --order shuffle or global";
+    return "--order sequential does not mix, because it is for evaluation; train with --order shuffle or global";
   }
   if (options.order == OrderKind::global) return "--order global is a true shuffle, so this is chance";
   if (const std::optional<std::string> narrow = narrow_lanes(report)) return *narrow;
   if (options.assign == Assign::files && report.epoch.lanes() > 1) {
-    return "use --assign runs, which deals the runs of all shards and needs one --run-records in them, or --order "
+    return "use --assign runs, which deals the runs of all shards and needs equal --run-records, or --order "
            "global";
   }
   return more_open_runs(report) + "use --order global";
 }
 
-/// By how much a side falls behind.
+/// Ratio of the plan to a true shuffle.
 double short_of(const BatchMixing& plan, const BatchMixing& shuffle) {
   const auto ratio = [](double ours, double shuffled) { return shuffled > 0 ? ours / shuffled : 1; };
   return std::min(ratio(plan.mean_slices, shuffle.mean_slices), ratio(plan.mean_shards, shuffle.mean_shards));
@@ -89,10 +89,10 @@ std::string few_text(const MixingReport& mixing) {
       short_of(mixing.plan.rank, mixing.true_shuffle.rank) <= short_of(mixing.plan.global, mixing.true_shuffle.global);
   const BatchMixing& plan = of_rank ? mixing.plan.rank : mixing.plan.global;
   const BatchMixing& shuffle = of_rank ? mixing.true_shuffle.rank : mixing.true_shuffle.global;
-  return std::string(of_rank ? "a batch" : "a global batch") + " holds records of " + decimal(plan.mean_slices, 1) +
-         " slices and " + decimal(plan.mean_shards, 1) + " shards, the poorest of " +
-         std::to_string(plan.least_slices) + " and " + std::to_string(plan.least_shards) +
-         ", and in a true shuffle of " + decimal(shuffle.mean_slices, 1) + " and " + decimal(shuffle.mean_shards, 1);
+  return std::string(of_rank ? "a batch" : "a global batch") + " has records of " + decimal(plan.mean_slices, 1) +
+         " slices and " + decimal(plan.mean_shards, 1) + " shards on average, the least mixed one " +
+         std::to_string(plan.least_slices) + " and " + std::to_string(plan.least_shards) + ", in a true shuffle " +
+         decimal(shuffle.mean_slices, 1) + " and " + decimal(shuffle.mean_shards, 1);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ std::string mixing_extent(const PlanReport& report) {
   if (mixing.labels) {
     text += ", and the labels of " + format::count_of(mixing.labels->records, "record") + " in " +
             format::count_of(mixing.labels->batches, "batch", "batches");
-    if (!mixing.labels->judged()) text += ", too few to judge them";
+    if (!mixing.labels->judged()) text += ", too few to judge";
   }
   return text;
 }
@@ -140,7 +140,7 @@ std::optional<std::string> good_text(const PlanReport& report) {
   const MixingReport& mixing = *report.mixing;
   if (mixing.batches == 0 || mixing.weak()) return {};
   const bool unjudged = mixing.labels && !mixing.labels->judged();
-  return std::string("good: the mixing is not weak") + (unjudged ? "; the labels were not judged" : "");
+  return std::string("good: the batches are mixed well") + (unjudged ? "; the labels were not judged" : "");
 }
 
 std::vector<std::string> advice(const PlanReport& report) {
@@ -153,24 +153,24 @@ std::vector<std::string> advice(const PlanReport& report) {
     sentences.push_back(few_text(mixing) + "; " + spread_advice(report));
   }
   if (has(MixingFlaw::few_labels)) {
-    sentences.push_back("a batch has " + decimal(mixing.labels->mean, 1) + " labels, and in a true shuffle " +
+    sentences.push_back("a batch has " + decimal(mixing.labels->mean, 1) + " labels, in a true shuffle " +
                         decimal(mixing.labels->shuffle_mean, 1) + "; pack with convert --shuffle; or " +
                         spread_advice(report));
   }
-  // Of what does not mix at all, one sentence is enough.
+  // One sentence is enough for a plan that does not mix at all.
   if (report.plan.options().order == OrderKind::sequential && !sentences.empty()) return sentences;
   if (has(MixingFlaw::same_places)) {
-    sentences.push_back("records come where they came in the other epoch, with a correlation of " +
+    sentences.push_back("records come at similar steps in both epochs, with a correlation of " +
                         decimal(mixing.plan.correlation.value_or(0), 2) + "; use --order global");
   }
   if (has(MixingFlaw::same_mates)) {
     const double most = std::max(mixing.plan.rank.shared.value_or(0), mixing.plan.global.shared.value_or(0));
-    sentences.push_back(percent_of(most) + " of the pairs in a batch share one in the other epoch too; " +
+    sentences.push_back(percent_of(most) + " of the pairs in a batch also share a batch in the other epoch; " +
                         more_open_runs(report) + "raise --pool, or use --order global");
   }
   if (has(MixingFlaw::neighbours)) {
     const double most = std::max(mixing.plan.rank.neighbours, mixing.plan.global.neighbours);
-    sentences.push_back(percent_of(most) + " of the records have their neighbour in the shard in their batch; " +
+    sentences.push_back(percent_of(most) + " of the records share their batch with their neighbour in the shard; " +
                         more_open_runs(report) + "use --order global");
   }
   return sentences;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the report of the mixing says; docs/mixing.md explains it.
+// The text of the mixing report; docs/mixing.md explains it.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ using MixingRow = std::array<std::string, 3>;
 
 // All need a report with `mixing`.
 
-/// None where no batch was measured.
+/// Empty if no batch was measured.
 std::vector<MixingRow> mixing_rows(const PlanReport& report);
 /// What was measured.
 std::string mixing_extent(const PlanReport& report);
-/// That the mixing is good, and whether labels had a say in it; nothing where it is weak or was not measured.
+/// States that the mixing is good, and whether labels were judged; empty if it is weak or was not measured.
 std::optional<std::string> good_text(const PlanReport& report);
-/// What is weak, and what to change, one sentence each; nothing where the mixing is good.
+/// What is weak and what to change, one sentence each; empty if the mixing is good.
 std::vector<std::string> advice(const PlanReport& report);
 
 boost::json::object mixing_json(const PlanReport& report);

@@ -24,7 +24,7 @@ Result<void> take_mix(const PlanFlags& flags, Mix& mix) {
   take(flags.stop, mix.stop);
   take(flags.mix_steps, mix.steps);
   if ((flags.stop || flags.mix_steps) && !mix.enabled()) {
-    return Error(Errc::invalid_option, "--stop and --mix-steps are for a mix, which --weights asks for");
+    return Error(Errc::invalid_option, "--stop and --mix-steps need a mix; give --weights");
   }
   return {};
 }
@@ -73,7 +73,7 @@ void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_
       .shown_as("LIST");
   flags
       .add_choice("--stop", plan.stop, kStopWords,
-                  "End of a mix: before a source would begin again, when all were delivered, or after --mix-steps")
+                  "End of a mix: before a source would begin again, when all are delivered, or after --mix-steps")
       .preset(std::string(word_of(kStopWords, preset.mix.stop)));
   flags.add("--mix-steps", plan.mix_steps, "Steps in an epoch of a mix; needs --stop steps");
   flags.add("--plan", plan.plan_path, "Recreate a saved plan exactly; see `dovetail plan --save`").shown_as("FILE");
@@ -85,8 +85,8 @@ Result<Plan> PlanRequest::plan(std::shared_ptr<const DatasetShape> dataset) cons
   if (saved) {
     DOVETAIL_TRY(check_saved(*saved, options));
     if (dataset->fingerprint != saved->dataset) {
-      return Error(Errc::state_mismatch, "the dataset is another one: its fingerprint is " +
-                                             dataset->fingerprint.to_hex() + ", and that of the saved plan " +
+      return Error(Errc::state_mismatch, "this is another dataset: its fingerprint is " +
+                                             dataset->fingerprint.to_hex() + ", the saved plan has " +
                                              saved->dataset.to_hex());
     }
   }

@@ -14,7 +14,7 @@
 
 namespace dovetail::tools {
 
-/// The flags that decide a plan. What was not given is taken from the saved plan, from the state, or is the default.
+/// The flags that decide a plan. A flag that is not given comes from the saved plan or the state, or has its default.
 struct PlanFlags {
   std::optional<std::uint32_t> world;
   std::optional<std::uint32_t> batch;
@@ -34,24 +34,24 @@ struct PlanFlags {
   std::string state_path;
 };
 
-/// Adds all of them but `--world`, which not every subcommand asks for in the same way.
+/// Adds all of them except `--world`, whose help differs between subcommands.
 void add_plan_arguments(Flags& flags, PlanFlags& plan,
                         const std::string& batch_help = "Rows per rank and step; required without --plan");
 
-/// What is to be planned.
+/// The plan to make.
 struct PlanRequest {
   PlanOptions options;
-  std::optional<State> state;      ///< Go on from here.
-  std::optional<SavedPlan> saved;  ///< The result has to be this plan.
+  std::optional<State> state;      ///< Continue from here.
+  std::optional<SavedPlan> saved;  ///< The result must be this plan.
 
-  /// Errors: those of `Plan::make` or `Plan::resume`, and `state_mismatch` where a saved plan is not made again.
+  /// Errors: those of `Plan::make` or `Plan::resume`; `state_mismatch` if the result differs from the saved plan.
   Result<Plan> plan(std::shared_ptr<const DatasetShape> dataset) const;
 };
 
-/// Reads the files that the flags name and puts everything together. A flag beside a saved plan or a state is checked
+/// Reads the files that the flags name and combines everything. A flag beside a saved plan or a state is checked
 /// against it when the plan is made, not ignored.
-/// Errors: `invalid_option` where world or batch stay unknown; those of `load_plan` and `read_state`.
-/// A caller that has read the state gives it, since a pipe can be read once.
+/// Errors: `invalid_option` if world or batch are unknown; those of `load_plan` and `read_state`.
+/// A caller that has already read the state passes it, because a pipe can be read only once.
 Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read = {});
 
 }  // namespace dovetail::tools

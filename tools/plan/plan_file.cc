@@ -31,7 +31,7 @@ std::string take_weights(const boost::json::value& value, MixWeights& weights) {
   JsonFields fields(value);
   fields.take("from_step", weights.from_step);
   const auto* list = fields.find("weights");
-  if (list == nullptr || !list->is_array()) return "weights are no list";
+  if (list == nullptr || !list->is_array()) return "weights are not a list";
   for (const boost::json::value& weight : list->get_array()) {
     const boost::json::value entry = {{"weight", weight}};
     fields.fail(JsonFields(entry).take("weight", weights.weights.emplace_back()).failure());
@@ -43,7 +43,7 @@ std::string take_mix(const boost::json::value& value, Mix& mix) {
   JsonFields fields(value);
   fields.take("stop", kStopWords, mix.stop).take("steps", mix.steps);
   const auto* schedule = fields.find("schedule");
-  if (schedule == nullptr || !schedule->is_array()) return "schedule is no list";
+  if (schedule == nullptr || !schedule->is_array()) return "schedule is not a list";
   for (const boost::json::value& entry : schedule->get_array()) {
     if (std::string failure = take_weights(entry, mix.schedule.emplace_back()); !failure.empty()) return failure;
   }
@@ -70,7 +70,7 @@ std::string take_options(const boost::json::value& value, PlanOptions& options) 
 }
 
 Error no_plan(const std::string& why) {
-  return Error(Errc::bad_state, "it is no saved plan: " + why);
+  return Error(Errc::bad_state, "it is not a saved plan: " + why);
 }
 
 void compare(std::string& differences, std::string_view name, const boost::json::value* now,
@@ -79,8 +79,8 @@ void compare(std::string& differences, std::string_view name, const boost::json:
     return value == nullptr ? std::string("not set") : boost::json::serialize(*value);
   };
   if (text(now) == text(saved)) return;
-  differences += (differences.empty() ? "" : "; ") + std::string(name) + " is " + text(now) +
-                 ", and in the saved plan " + text(saved);
+  differences +=
+      (differences.empty() ? "" : "; ") + std::string(name) + " is " + text(now) + ", in the saved plan " + text(saved);
 }
 
 Result<void> same(const boost::json::object& now, const boost::json::object& saved) {
@@ -93,7 +93,7 @@ Result<void> same(const boost::json::object& now, const boost::json::object& sav
   return Error(Errc::state_mismatch, differences);
 }
 
-/// With the number of lanes in place of "one per reader".
+/// With the number of lanes instead of "one per reader".
 PlanOptions exact_options(const Plan& plan) {
   PlanOptions options = plan.options();
   options.lanes = plan.lanes();
@@ -148,8 +148,8 @@ Result<SavedPlan> saved_plan_from_text(const std::string& text) {
   fields.take("dovetail_plan", version);
   if (!fields.failure().empty()) return no_plan(fields.failure());
   if (version > kVersion) {
-    return Error(Errc::unsupported_version, "the plan has version " + std::to_string(version) +
-                                                ", and this program knows version " + std::to_string(kVersion));
+    return Error(Errc::unsupported_version, "the saved plan has version " + std::to_string(version) +
+                                                ", but this program reads version " + std::to_string(kVersion));
   }
   SavedPlan saved;
   fields.take("dataset", saved.dataset)
@@ -175,7 +175,8 @@ Result<SavedPlan> load_plan(const std::string& path) {
   const bool too_long = !text && text.error().is(Errc::bad_state);
   if (!text && !too_long) return text.error();
   if (too_long || (!text->empty() && text->find("\"dovetail_plan\"") == std::string::npos)) {
-    return Error(Errc::unknown_format, "this is no saved plan; `dovetail plan --save FILE` writes one").in_file(path);
+    return Error(Errc::unknown_format, "this is not a saved plan; `dovetail plan --save FILE` writes one")
+        .in_file(path);
   }
   Result<SavedPlan> saved = saved_plan_from_text(*text);
   if (!saved) return saved.error().in_file(path);

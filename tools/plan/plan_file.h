@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans that are kept in files: decided once, and run later exactly as they were.
+// Plans in files: saved once, and later run exactly as they were.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,25 @@
 
 namespace dovetail::tools {
 
-/// What a file says of a plan: the options that make it again, and what tells whether it is the same one.
+/// Content of a saved plan: the options that recreate it, and ids that verify the result.
 struct SavedPlan {
   PlanOptions options;
   std::optional<State> state;  ///< Where it continues, if it was planned from a state.
   Hash128 plan_id;
   Hash128 order_id;
-  Hash128 dataset;  ///< Its fingerprint.
+  Hash128 dataset;  ///< Fingerprint of the dataset.
   std::uint64_t records = 0;
 };
 
 SavedPlan saved_plan(const Plan& plan, const std::optional<State>& state);
 
-/// Every option by the name of its field; `mix` only where there is one.
+/// Every option by the name of its field; `mix` only if there is one.
 boost::json::object to_json(const PlanOptions& options);
 
-/// JSON: `dovetail_plan` (the version of this form, 1), the options under `options`, the ids, and `state` where there is one.
+/// JSON: `dovetail_plan` (the version of this form, 1), the options under `options`, the ids, and `state` if there is
+/// one.
 std::string to_text(const SavedPlan& saved);
-/// Errors: `bad_state` for what is no plan; `unsupported_version` for a newer form.
+/// Errors: `bad_state` for anything else; `unsupported_version` for a newer form.
 Result<SavedPlan> saved_plan_from_text(const std::string& text);
 
 /// Replaces the file. Errors: the system's.
@@ -41,10 +42,10 @@ Result<void> save_plan(const std::string& path, const SavedPlan& saved);
 /// Errors: those of `saved_plan_from_text` and the system's, naming the file.
 Result<SavedPlan> load_plan(const std::string& path);
 
-/// Whether these are the options of the plan that was saved; lanes are compared as they are written.
+/// Checks that these are the options of the saved plan; lanes are compared as given.
 /// Errors: `state_mismatch` naming each difference.
 Result<void> check_saved(const SavedPlan& saved, const PlanOptions& options);
-/// Whether `plan` is the one that was saved. Errors: the same.
+/// Checks that `plan` is the saved one. Errors: the same.
 Result<void> check_saved(const SavedPlan& saved, const Plan& plan);
 
 }  // namespace dovetail::tools

@@ -16,7 +16,7 @@ namespace dovetail::tools {
 
 namespace {
 
-// A batch of few shards or runs misses some of what the dataset holds: of 32, each sixteenth of it is in 7 of 8.
+// A batch of fewer shards or runs misses much of the dataset. With 32, each sixteenth of it is in 7 of 8 batches.
 constexpr std::uint64_t kWide = 32;
 
 std::uint64_t count_runs(std::span<const ShardShape> shards) {
@@ -37,7 +37,7 @@ bool has_one_run_length(std::span<const ShardShape> shards) {
   return true;
 }
 
-/// Whether runs can be dealt: in a mix, those of each source.
+/// Whether runs can be dealt; in a mix, those of each source.
 bool can_deal_runs(const Plan& plan) {
   const DatasetShape& dataset = plan.dataset();
   std::span<const ShardShape> shards = dataset.shards;
@@ -146,7 +146,7 @@ std::string to_text(const PlanReport& report) {
   listing.add("steps", std::to_string(epoch.steps()) + " of " + format::count_of(plan.options().batch, "row") +
                            " on each of " + format::count_of(plan.options().world, "rank") +
                            (epoch.first_step() > 0
-                                ? "; the first " + std::to_string(epoch.first_step()) + " were in another world"
+                                ? "; the first " + std::to_string(epoch.first_step()) + " were read in another world"
                                 : ""));
   listing.add("rows", std::to_string(epoch.rows()) + ", dropped records " + std::to_string(epoch.dropped()) +
                           ", padded rows " + std::to_string(epoch.padded()));

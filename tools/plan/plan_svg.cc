@@ -26,14 +26,14 @@ namespace {
 constexpr double kWidth = 1200;
 constexpr double kMargin = 40;
 constexpr double kInner = kWidth - 2 * kMargin;
-// More than that cannot be told apart at this width.
+// More cannot be told apart at this width.
 constexpr std::size_t kMaxParts = 1120;
 constexpr std::uint32_t kMaxCuts = 280;
 constexpr std::size_t kMaxBars = 120;
 constexpr std::uint32_t kMaxSources = 6;
 constexpr std::uint32_t kMapColumns = 160;
 constexpr double kLeastColumns = 16;
-// A cell with fewer rows on average says more of chance than of the plan.
+// Cells with fewer rows on average would mostly show chance.
 constexpr double kRowsPerCell = 8;
 
 const Svg::TextStyle kHeading{.size = 15, .anchor = Svg::Anchor::start, .colour = "#111", .bold = true};
@@ -107,17 +107,16 @@ void Drawing::draw_title(const std::string& name) {
 
 std::string Drawing::line_note(const std::vector<LinePart>& line) const {
   if (options_.order == OrderKind::global) {
-    return "Every rank draws single records from all shards; there is nothing to cut.";
+    return "Every rank draws single records from all shards, so there are no cuts.";
   }
-  if (options_.assign == Assign::runs) return "Every rank gets runs of all shards; there is nothing to cut.";
+  if (options_.assign == Assign::runs) return "Every rank gets runs of all shards, so there are no cuts.";
   const std::string drawn = line.size() > kMaxParts ? " There are " + std::to_string(line.size()) +
                                                           " parts; each stripe shows the one in its middle."
                                                     : "";
   const std::string whose = report_.epoch.first_step() > 0 ? " The lanes are those with which the epoch began." : "";
   if (options_.assign == Assign::files) return "Whole shards, dealt to the lanes in turn." + whose + drawn;
-  const std::string cuts = line.empty() || line.back().lane < kMaxCuts
-                               ? "the cuts are where lanes begin."
-                               : "the cuts into lanes are too close to be drawn.";
+  const std::string cuts = line.empty() || line.back().lane < kMaxCuts ? "the cuts are where lanes begin."
+                                                                       : "the cuts into lanes are too close to draw.";
   return "The shards of this epoch end to end, in their order; " + cuts + whose + drawn;
 }
 
@@ -172,7 +171,7 @@ void Drawing::draw_source(const std::vector<LinePart>& line, double scale) {
     double begin = kMargin;
     for (std::size_t i = 0; i < line.size(); ++i) {
       const LinePart& part = line[i];
-      // Where there is room, a gap shows where one shard ends.
+      // If there is room, a gap marks the end of a shard.
       const double gap = ends[i] - begin > 4 ? 1 : 0;
       svg_.rect(begin, y_, ends[i] - begin - gap, kHeight, colour_of(part.shard), "part",
                 "shard " + std::to_string(part.shard) + ", records " + std::to_string(part.begin) + " to " +
@@ -220,7 +219,7 @@ void Drawing::draw_lane_names(const std::vector<double>& edges) {
   const std::size_t lanes = edges.size() - 1;
   const std::size_t each = by_rank ? report_.epoch.lanes_per_rank() : 1;
   const std::size_t names = std::max<std::size_t>(1, lanes / each);
-  // As many names as have room.
+  // As many names as fit.
   const auto skip = static_cast<std::size_t>(std::ceil(64 * static_cast<double>(names) / kInner));
   for (std::size_t i = 0; i < names; i += std::max<std::size_t>(1, skip)) {
     const double begin = edges[std::min(i * each, lanes)];
@@ -296,17 +295,16 @@ void Drawing::draw_maps() {
   svg_.begin_group("mixing");
   svg_.text(kMargin, y_, "The mixing", kHeading);
   if (steps == 0) {
-    svg_.text(kMargin, y_ + 18, "There is no step left.", kNote);
+    svg_.text(kMargin, y_ + 18, "No step is left.", kNote);
     y_ += 30;
     svg_.end_group();
     return;
   }
   if (report_.mixing) draw_numbers();
-  svg_.text(
-      kMargin, y_ + 18,
-      "How often each sixteenth of the dataset comes at a step, beside its share of the dataset: even colour is good "
-      "mixing, patches and stripes are weak mixing.",
-      kNote);
+  svg_.text(kMargin, y_ + 18,
+            "How often each sixteenth of the dataset occurs at a step, relative to its share. Even colour is good "
+            "mixing; patches and stripes are weak mixing.",
+            kNote);
   y_ += 30;
   draw_legend();
   constexpr double kHeight = 16 * kMixingSlices;
@@ -330,7 +328,7 @@ void Drawing::draw_numbers() {
       .size = 13, .anchor = Svg::Anchor::start, .colour = report_.mixing->weak() ? "#b01010" : "#186018", .bold = true};
   if (const std::optional<std::string> good = good_text(report_)) svg_.text(kMargin, y_ + 20, *good, verdict);
   for (const std::string& sentence : advice(report_)) {
-    // What is weak, and in another line what helps: both together are too wide.
+    // The flaw and the remedy go on separate lines: together they are too wide.
     const std::size_t end = std::min(sentence.find("; "), sentence.size());
     svg_.text(kMargin, y_ + 20, "weak: " + sentence.substr(0, end), verdict);
     y_ += kLine;
@@ -351,7 +349,7 @@ void Drawing::draw_numbers() {
   svg_.end_group();
 }
 
-/// The shades of the cells, by their ratio to the average: each holds up to, and with, its limit.
+/// Shades of the cells by their ratio to the average; each limit is inclusive.
 struct Shade {
   double limit;
   std::string_view colour;
@@ -409,7 +407,7 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
     by_column[i % columns] += count;
     all += count;
   }
-  // One path for each shade: a drawing of single rectangles would be ten times as long.
+  // One path per shade: separate rectangles would make the drawing ten times as long.
   std::array<std::string, kShades.size()> paths;
   const std::string size = 'h' + length_text(width / static_cast<double>(columns)) + 'v' +
                            length_text(height / static_cast<double>(rows)) + 'h' +
@@ -417,7 +415,7 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
     const std::size_t row = i / columns;
     const std::size_t column = i % columns;
-    // The weights of a mix give its slices shares of their own.
+    // In a mix, the weights determine the shares of the slices.
     const double share = options_.mix.enabled() ? by_row[row] / all : 1.0 / kMixingSlices;
     const double average = share * by_column[column];
     const double ratio = average == 0 ? 0 : static_cast<double>(map.rows[i]) / average;

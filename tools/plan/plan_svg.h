@@ -9,10 +9,11 @@
 
 namespace dovetail::tools {
 
-/// Draws an epoch: the shards on the line with the cuts of the lanes, what each rank gets, which slices of the dataset come
-/// at which steps, and the numbers and the verdict of the mixing where it was measured. `name` says which dataset it is. What is too much to be seen is binned, and the drawing says so.
+/// Draws an epoch: the line of shards with the cuts of the lanes, the share of each rank, and which slices of the
+/// dataset come at which steps. Adds the numbers and the verdict of the mixing if it was measured. `name` is the name
+/// of the dataset. Long lists are binned, and the drawing notes that.
 ///
-/// Cost: that of `shard_line` and two of `map_mixing`; the text has some hundred kilobytes at most.
+/// Cost: that of `shard_line` and two of `map_mixing`; at most some hundred kilobytes of text.
 /// Errors: those of `shard_line`.
 Result<std::string> draw_plan(const PlanReport& report, const std::string& name);
 

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kMaxStateBytes = 4096;
 constexpr std::string_view kTextPrefix = "dvt:";
-// Bytes begin with their version, which is no character of a text.
+// The binary form begins with its version, which is not a character of a text.
 constexpr unsigned char kLastVersionByte = 8;
 
 Error no_state(const std::string& path) {
-  return Error(Errc::unknown_format, "this is no state of a reader; `dovetail read --state-out FILE` writes one")
+  return Error(Errc::unknown_format, "this is not a state of a reader; `dovetail read --state-out FILE` writes one")
       .in_file(path);
 }
 

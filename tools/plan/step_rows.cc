@@ -12,16 +12,16 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Rows that are listed at most; a state that was tampered with can claim any number.
+/// Most rows to list; a manipulated state can claim any number.
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 26;
 
-/// A plan that holds the step, and whether its ranks are the ones that read it.
+/// A plan that has the step, and whether its ranks are those that read it.
 struct StepPlan {
   Plan plan;
   bool ranks_known = true;
 };
 
-/// One reader for each lane, which gives the same batch of all readers as any world that fits.
+/// One reader per lane: gives the same global batch as any world that fits.
 void take_lanes(PlanOptions& options, const State::Phase& phase) {
   options.world = phase.lanes;
   options.batch = phase.rows_per_lane;
@@ -47,7 +47,7 @@ Result<StepPlan> plan_before_state(PlanOptions options, const State& state, std:
   return StepPlan{std::move(plan), known};
 }
 
-/// The lanes of the state tell the world where nothing else does.
+/// Takes the world from the lanes of the state if nothing else gives it.
 void take_world(PlanFlags& flags, const State& state) {
   PlanOptions options;
   take_lanes(options, state.phases.back());
@@ -70,7 +70,7 @@ Result<StepPlan> plan_of(PlanFlags flags, const std::shared_ptr<const DatasetSha
     if (*query.epoch < state->epoch) {
       return Error(Errc::invalid_option, "--epoch = " + std::to_string(*query.epoch) +
                                              ": the state was taken in epoch " + std::to_string(state->epoch) +
-                                             " and tells nothing of the lanes before it; leave it out");
+                                             " and does not have the lanes before it; leave out --epoch");
     }
     const auto phase = *query.epoch == state->epoch ? phase_of(*state, query.step) : std::nullopt;
     if (phase) return plan_before_state(request.options, *state, *phase, world_given, dataset);
@@ -88,7 +88,7 @@ Result<void> check(const StepPlan& found, const EpochPlan& epoch, const StepQuer
   }
   if (epoch.rows_per_lane() > kMaxRows / epoch.lanes()) {
     return Error(Errc::invalid_option, "step " + std::to_string(query.step) + " has more than " +
-                                           std::to_string(kMaxRows) + " rows, which are too many to list");
+                                           std::to_string(kMaxRows) + " rows, too many to list");
   }
   if (!query.rank) return {};
   if (!found.ranks_known) {
@@ -99,7 +99,7 @@ Result<void> check(const StepPlan& found, const EpochPlan& epoch, const StepQuer
   const std::uint32_t world = found.plan.options().world;
   if (*query.rank < world) return {};
   return Error(Errc::invalid_option, "--rank = " + std::to_string(*query.rank) + " is out of range: 0 to " +
-                                         std::to_string(world - 1) + " are in the world");
+                                         std::to_string(world - 1) + " are valid");
 }
 
 void append_batch(const EpochPlan& epoch, std::uint32_t rank, std::uint64_t step, bool ranks_known,

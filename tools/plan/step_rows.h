@@ -16,12 +16,12 @@ namespace dovetail::tools {
 /// The state at the beginning of phase `phase` of `state`'s epoch. Needs: `phase < state.phases.size()`.
 State begin_of_phase(const State& state, std::size_t phase);
 
-/// The phase in which a step of the state's epoch was taken. Nothing for steps that the state has not taken.
+/// The phase of a step of the state's epoch. Empty for steps after the state.
 std::optional<std::size_t> phase_of(const State& state, std::uint64_t step);
 
 /// One row of a step.
 struct StepRow {
-  std::optional<std::uint32_t> rank;  ///< Nothing where the ranks are not known. Of replicas the first.
+  std::optional<std::uint32_t> rank;  ///< Empty if the ranks are unknown. The first of several replicas.
   std::uint64_t row = 0;              ///< In the rank's batch, or in the batch of all readers.
   PlannedRecord record;
 };
@@ -29,20 +29,20 @@ struct StepRow {
 struct StepRows {
   Hash128 plan_id;
   Position position;
-  std::uint64_t steps = 0;  ///< Of the epoch.
+  std::uint64_t steps = 0;  ///< Steps of the epoch.
   std::vector<StepRow> rows;
 };
 
-/// What is asked for.
+/// The query.
 struct StepQuery {
   std::uint64_t step = 0;
-  std::optional<std::uint32_t> epoch;  ///< Else that of the state, or 0.
-  std::optional<std::uint32_t> rank;   ///< Else all.
+  std::optional<std::uint32_t> epoch;  ///< Default: that of the state, or 0.
+  std::optional<std::uint32_t> rank;   ///< Default: all.
 };
 
-/// The rows of any step of an epoch, also of one that was taken before the state that the flags name: then with the
-/// lanes of that time. Ranks are those of `--world`, where it fits these lanes.
-/// Errors: those of planning; `invalid_option` for a step or rank that there is not.
+/// The rows of any step of an epoch, including steps before the state that the flags name, with the lanes of that time.
+/// Ranks are those of `--world`, if it fits these lanes.
+/// Errors: those of planning; `invalid_option` for a step or rank that does not exist.
 Result<StepRows> rows_of_step(const PlanFlags& flags, const std::shared_ptr<const DatasetShape>& dataset,
                               const StepQuery& query);
 

@@ -9,12 +9,12 @@
 
 namespace dovetail::tools {
 
-/// Weights of the sources of a mix. Either one list for the whole epoch, `3,1` or `0.7,0.3`, or a schedule of lists, each
-/// behind the step from which it holds: `0=3:1,1000=1:1`. Decimals become whole numbers in the same proportion.
+/// Weights of the sources of a mix. Either one list for the whole epoch, `3,1` or `0.7,0.3`, or a schedule of lists,
+/// each after its first step: `0=3:1,1000=1:1`. Decimals become whole numbers in the same proportion.
 /// Errors: `invalid_option`.
 Result<std::vector<MixWeights>> parse_weights(std::string_view text);
 
-/// The schedule in the form that `parse_weights` takes.
+/// The schedule in the form that `parse_weights` accepts.
 std::string to_text(const std::vector<MixWeights>& schedule);
 
 }  // namespace dovetail::tools

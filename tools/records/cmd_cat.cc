@@ -40,12 +40,12 @@ Result<int> run(const CatArguments& arguments) {
   if (!records) return records.error().in_file(arguments.path);
 
   const OutputForm form = arguments.json ? OutputForm::placed : form_for_output(arguments.form);
-  // Bytes are not for reading.
+  // Raw bytes do not go through the pager.
   const bool readable = form != OutputForm::raw && form != OutputForm::tfrecord;
   const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
   const Result<void> read = write_all(out, *records, form);
-  // What was read before a failure is good and goes out first.
+  // Records before a failure are good and are written first.
   const Result<void> written = out.finish();
   if (!read) return read.error();
   if (!written) return written.error();

@@ -29,7 +29,7 @@ void write_tfrecord(Sink& out, ByteView record) {
   out.write(ByteView(footer));
 }
 
-/// What a person can read of a record.
+/// The readable form of a record.
 std::string shown(ByteView record) {
   const inspect::Payload payload = inspect::guess_payload(record);
   if (payload == inspect::Payload::example) return content_json(record);

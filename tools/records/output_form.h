@@ -7,21 +7,21 @@
 
 namespace dovetail::tools {
 
-/// How a record is written.
+/// Output form of a record.
 enum class OutputForm {
   text,      ///< The bytes and a newline.
-  shown,     ///< The same for a terminal: made visible, and what is no text as JSON or hex.
-  hex,       ///< Two digits a byte and a newline.
+  shown,     ///< For a terminal: text is escaped; other records are JSON or hex.
+  hex,       ///< Two digits per byte, and a newline.
   raw,       ///< The bytes.
   tfrecord,  ///< TFRecord framing.
-  json,      ///< What the record holds, as JSON in a line of its own.
-  placed,    ///< Its place and bytes, as one object of JSON a line.
+  json,      ///< The content of the record, as one line of JSON.
+  placed,    ///< Its place and bytes, as one JSON object per line.
 };
 
 /// `--format`, for all forms but `shown` and `placed`.
 Flag add_output_form(Flags& flags, OutputForm& form);
 
-/// The form as asked for, but `shown` for `text` where standard output is a terminal. To be asked before a pager begins.
+/// The requested form, but `shown` instead of `text` if standard output is a terminal. Call it before a pager starts.
 OutputForm form_for_output(OutputForm form);
 
 void write_record(Sink& out, const PlacedRecord& record, OutputForm form);

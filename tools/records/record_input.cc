@@ -10,8 +10,8 @@
 namespace dovetail::tools {
 
 Error no_such_record(std::uint64_t id, std::uint64_t records) {
-  return Error(Errc::invalid_option, "record " + std::to_string(id) + " was asked for, but there are only " +
-                                         format::count_of(records, "record") + ", from 0");
+  return Error(Errc::invalid_option, "record " + std::to_string(id) + " does not exist: there are only " +
+                                         format::count_of(records, "record") + ", numbered from 0");
 }
 
 void warn_of_missing(const std::string& path, const LeftOut& left_out) {

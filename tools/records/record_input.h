@@ -35,7 +35,7 @@ struct PlacedRecord {
 /// Records [first, end) of an input, in order.
 class RecordStream {
  public:
-  /// An end beyond the last record is the last record. Errors: `invalid_option` for a beginning beyond it.
+  /// An end beyond the last record means the last record. Errors: `invalid_option` for a beginning beyond it.
   static Result<RecordStream> open(inspect::Input input, const IdRange& range);
 
   /// Errors: `manifest_mismatch` for a shard that is not the one of the manifest; those of the readers.

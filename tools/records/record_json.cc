@@ -43,7 +43,7 @@ void append_list(std::string& json, const format::FeatureView& feature, std::uin
 std::string example_json(ByteView record) {
   format::ExampleFeatures features;
   std::string json = "{\"feature\":{";
-  // The guess has parsed it already; what fails now has no features.
+  // The payload guess has already parsed it; what fails here has no features.
   if (!features.parse(record)) return "{}";
   for (const format::FeatureView& feature : features.all()) {
     if (&feature != features.all().data()) json += ',';
@@ -54,7 +54,7 @@ std::string example_json(ByteView record) {
   return json + "}}";
 }
 
-/// In JSON a line break is either between two tokens or not there.
+/// JSON text has line breaks only between tokens.
 std::string in_one_line(std::string_view json) {
   std::string line(json);
   std::replace_if(

@@ -9,12 +9,12 @@
 
 namespace dovetail::tools {
 
-/// Place, length and bytes: as `text` where they are UTF-8, as `hex` otherwise.
+/// Place, length and bytes: as `text` if they are UTF-8, otherwise as `hex`.
 boost::json::object to_json(const PlacedRecord& record);
 
-/// What a record holds, as JSON in one line without its newline. A tf.train.Example becomes
-/// `{"feature":{"name":[values]}}`; a record that is JSON stays as it is, but for line breaks; other UTF-8 becomes a
-/// string, and what is left `{"base64":"..."}`.
+/// The content of a record as one line of JSON, without the newline. A tf.train.Example becomes
+/// `{"feature":{"name":[values]}}`. A JSON record keeps its text, except line breaks. Other UTF-8 becomes a string, and
+/// other bytes `{"base64":"..."}`.
 std::string content_json(ByteView record);
 
 /// Appends the values of a feature: `[1, 2]`, or `null` for a feature that holds no list. Bytes that are not UTF-8 become

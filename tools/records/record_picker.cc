@@ -11,7 +11,7 @@ namespace dovetail::tools {
 
 namespace {
 
-// Far below any limit of descriptors, and enough for the shards that interleaved rows come from.
+// Far below any descriptor limit, and enough for the shards of interleaved rows.
 constexpr std::size_t kMaxOpened = 64;
 
 }  // namespace

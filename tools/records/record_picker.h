@@ -13,14 +13,14 @@ namespace dovetail::tools {
 
 /// Reads single records of a dataset, in any order.
 ///
-/// Cost: memory for a block and an index of each of the shards that were used last.
+/// Cost: memory for one block and one index for each recently used shard.
 class RecordPicker {
  public:
   explicit RecordPicker(Dataset dataset) : dataset_(std::move(dataset)) {}
 
   /// Valid until the next call. Errors: those of `RecordReader`.
   Result<ByteView> read(const Dataset::Place& place);
-  /// Of the blocks that were read, as stored.
+  /// Stored bytes of the blocks that were read.
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
  private:

@@ -255,7 +255,7 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   const Result<std::optional<Batch>> third = reader.next();
   ASSERT_FALSE(third.has_value());
   EXPECT_TRUE(third.error().is(Errc::slots_held));
-  EXPECT_NE(third.error().to_string().find("release one, or copy what is kept"), std::string::npos);
+  EXPECT_NE(third.error().to_string().find("release one, or copy what you keep"), std::string::npos);
   const std::string state = first->state().to_text();
   first->release();
   EXPECT_EQ(first->state().to_text(), state);

@@ -294,7 +294,7 @@ TEST_F(ColumnsReaderTest, ImpossibleColumnsAreRefused) {
   options.memory_bytes = 20'000'000;
   Error small = BatchReader::open(dataset, options).error();
   EXPECT_TRUE(small.is(Errc::budget_too_small)) << small.to_string();
-  EXPECT_THAT(small.detail(), HasSubstr("are enough for what is fixed of the columns"));
+  EXPECT_THAT(small.detail(), HasSubstr("are enough for the fixed part of the columns"));
   // A row of more bytes than there are: 2^22 rows of it would come to 4 MiB, counted modulo 2^64.
   std::string wide = "last:u8[2049]";
   for (int i = 0; i < 2048; ++i) wide += ", c" + std::to_string(i) + ":u8[2147483647]";
@@ -378,8 +378,8 @@ TEST_F(ColumnsReaderTest, WholeRecordsThatAreNoExamplesAreAMatterOfTheColumnsAnd
   const std::pair<std::string, const char*> cases[] = {
       {"{\"label\": 1}", "the record is JSON, no tf.train.Example"},
       {"a line", "the record is text, no tf.train.Example"},
-      {"\xFF\xD8\xFF\xE0 of an image", "is no tf.train.Example, which columns are made of"},
-      {example(0, 40).substr(0, 20), "is no tf.train.Example, which columns are made of"}};
+      {"\xFF\xD8\xFF\xE0 of an image", "is not a tf.train.Example, which columns need"},
+      {example(0, 40).substr(0, 20), "is not a tf.train.Example, which columns need"}};
   for (const auto& [record, says] : cases) {
     const std::string folder = folder_.path("data-" + std::to_string(++datasets_));
     DatasetWriter writer = DatasetWriter::create(folder, {}).value();

@@ -82,7 +82,7 @@ TEST_F(OpenRunsTest, AreNamedWhereTheNextOnesHaveNoRoom) {
   const Outcome tight = read(64, 64 << 20);
   EXPECT_EQ(tight.told, "");
   const Outcome told = read(20, 16 << 20);
-  EXPECT_NE(told.told.find("little is read ahead"), std::string::npos) << told.told;
+  EXPECT_NE(told.told.find("too little for read-ahead"), std::string::npos) << told.told;
 }
 
 TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {

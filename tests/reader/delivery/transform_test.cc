@@ -221,7 +221,7 @@ TEST_P(TransformRejects, RecordsByPolicy) {
       {"other exception", [](RowWriter&) -> Result<void> { throw 5; }, "no std::exception"},
       {"unset", [](RowWriter&) -> Result<void> { return {}; }, "column \"id\" is not set"},
       {"wrong size", [](RowWriter& row) { return row.set(0, as_bytes("abc")); }, "column \"id\": 3 bytes, expected 8"},
-      {"no such column", [](RowWriter& row) { return row.set(6, {}); }, "column 6 is set, the schema has 6"},
+      {"no such column", [](RowWriter& row) { return row.set(6, {}); }, "column 6 is set, but the schema has 6"},
       {"texts", [](RowWriter& row) { return row.set(5, as_bytes("abc")); }, "use set_texts"},
       {"no texts", [](RowWriter& row) { return row.set_texts(4, {}); }, "no list of texts"},
   };

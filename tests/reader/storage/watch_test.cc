@@ -182,13 +182,13 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   EXPECT_EQ(result.error().offset(), 1234u);
   EXPECT_THAT(result.error().detail(), HasSubstr("has hung"));
   EXPECT_EQ(storage_->hung_reads().given_up, 1u);
-  lines_.wait_for("and is given up");
+  lines_.wait_for("and was abandoned");
 
   // What hangs of the file hangs for all of it, until it comes back.
   const auto later = start_read(*storage_, slow, 50, 100)->wait();
   ASSERT_FALSE(later);
   EXPECT_TRUE(storage_->gave_up(later.error()));
-  EXPECT_THAT(later.error().detail(), HasSubstr("earlier calls of the file hang"));
+  EXPECT_THAT(later.error().detail(), HasSubstr("earlier calls on this file hang"));
   ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
   gate_->let_go(GatedStorage::Open::for_ever);
   while (!start_read(*storage_, slow, 50, 100)->wait().has_value()) std::this_thread::sleep_for(kAfter);
