@@ -56,9 +56,9 @@ Result<void> check_classes_agree(const std::string& here, const std::string& the
   std::size_t label = 0;
   while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
   if (label == mine.size() && label == theirs.size()) return {};
-  return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here and " +
+  return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here, but " +
                                          name_of(theirs, label) + " in " + where +
-                                         ": convert what they were made of with --labels and the same --classes FILE");
+                                         "; convert their inputs with --labels and the same --classes FILE");
 }
 
 WriterOptions carry_on(WriterOptions shard, const InputLine& line) {

@@ -223,7 +223,7 @@ class RecordioRecords final : public FileRecords {
     std::string reason = number_ < index_->size()
                              ? "its next record begins at " + std::to_string(index_->offset(number_))
                              : "it has only " + format::count_of(index_->size(), "record");
-    reason += offset < file_bytes_ ? ", but the file's begins at " + std::to_string(offset) : ", but the file has more";
+    reason += offset < file_bytes_ ? ", but the file has one at " + std::to_string(offset) : ", but the file has ended";
     return Error(Errc::sidecar_mismatch, reason + "; is it older than " + scanner_.path() + "?")
         .in_file(index_->path());
   }

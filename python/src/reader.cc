@@ -151,7 +151,7 @@ void PyReader::reopen(ReaderOptions options) {
 void PyReader::need_usable() const {
   if (process_.forked()) {
     throw Exception(Error(Errc::closed,
-                          "the reader belongs to the parent process, and its "
+                          "the reader belongs to the process that forked this one, and its "
                           "threads do not exist here; open another in the child"));
   }
   if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));

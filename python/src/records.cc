@@ -168,7 +168,7 @@ class RecordIterator {
   py::bytes next() {
     if (queue_.forked()) {
       throw Exception(Error(Errc::closed,
-                            "the iterator belongs to the parent process; iterate over the records "
+                            "the iterator belongs to the process that forked this one; iterate over the records "
                             "again in the child"));
     }
     const std::shared_ptr<RecordQueue> queue = queue_.get();

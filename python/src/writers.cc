@@ -47,7 +47,7 @@ class Guarded {
   auto call(Call of_writer) {
     if (process_.forked()) {  // before the mutex, which a thread of the parent may have held
       throw Exception(Error(Errc::closed,
-                            "the writer belongs to the parent process; open another "
+                            "the writer belongs to the process that forked this one; open another "
                             "in the child, for another file"));
     }
     const Unlocked unlocked;

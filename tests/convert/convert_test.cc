@@ -309,8 +309,8 @@ TEST_F(ConvertTest, RefusesATargetThatIsNoFolder) {
     const char* says;
   } kCases[] = {{text, "give another path"},
                 {put("file", "kept"), "give another path"},
-                {"s3://bucket/a", "this is an address"},
-                {"GS://bucket/a", "this is an address"}};
+                {"s3://bucket/a", "this is a remote address"},
+                {"GS://bucket/a", "this is a remote address"}};
   for (const auto& [target, says] : kCases) {
     ConvertOptions wanted = options({text});
     wanted.writer.shard.overwrite = true;

@@ -84,16 +84,16 @@ TEST_F(CsvSourceTest, TakesOtherWordsForMissingNumbers) {
   const SourceOptions typed{.csv = {.types = {{"a", ColumnType::real}}}};
   EXPECT_THAT(read("a\nNA\n", typed), ElementsAre("a=()"));
   EXPECT_THAT(error_of("a\n?\n", typed).detail(),
-              HasSubstr("say --csv-type a=bytes to take it, or --csv-null ? if it means a missing number"));
+              HasSubstr("give --csv-type a=bytes to accept it, or --csv-null ? if it means a missing number"));
 }
 
 TEST_F(CsvSourceTest, TakesTypesThatAreGiven) {
   const SourceOptions options{.csv = {.types = {{"a", ColumnType::bytes}, {"b", ColumnType::real}}}};
   EXPECT_THAT(read("a,b,c\n1,2,3\n", options), ElementsAre("a=<1> b=(2) c=[3]"));
   EXPECT_THAT(error_of("a,b\n1,x\n", options).detail(),
-              HasSubstr("line 2: column 2, \"b\": \"x\" is not of type real; say --csv-type b=bytes to take it"));
+              HasSubstr("line 2: column 2, \"b\": \"x\" is not of type real; give --csv-type b=bytes to accept it"));
   const SourceOptions whole{.csv = {.types = {{"b", ColumnType::int64}}}};
-  EXPECT_THAT(error_of("a,b\n1,2.5\n", whole).detail(), HasSubstr("say --csv-type b=real"));
+  EXPECT_THAT(error_of("a,b\n1,2.5\n", whole).detail(), HasSubstr("give --csv-type b=real"));
   EXPECT_THAT(error_of("a,c\n1,2\n", options), test::Fails(Errc::invalid_option).saying("\"b\""));
 }
 

@@ -116,7 +116,7 @@ TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
     const char* header;
     const char* says;
   } const kCases[] = {{"a,c", "it lacks \"b\", and has \"c\""},
-                      {"b,a", "column 1 is \"b\", and \"a\" there"},
+                      {"b,a", "column 1 is \"b\", but \"a\" there"},
                       {"a,b,c,d,e,f", "it also has \"c\", \"d\", \"e\" and 1 more"},
                       {"b", "it lacks \"a\""}};
   for (const auto& [header, says] : kCases) {

@@ -165,7 +165,7 @@ TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
 TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
   EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).error().is(Errc::invalid_option));
   const auto lines = RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines});
-  EXPECT_THAT(lines.error().detail(), HasSubstr("packed already"));
+  EXPECT_THAT(lines.error().detail(), HasSubstr("already packed"));
   test::write_file(folder_ / "text", "no shard");
   EXPECT_FALSE(RecordSource::open(folder_ / "text", {.format = SourceFormat::dovetail}));
 }

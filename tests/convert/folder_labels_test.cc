@@ -56,7 +56,7 @@ TEST_F(FolderLabelsTest, TakesTheNumbersOfClassesThatAreGiven) {
   };
   const Error unknown = refusal({.labels = true, .classes = {"cat", "zebra"}});
   EXPECT_EQ(unknown.path(), root_ + "/dog");
-  EXPECT_THAT(unknown.detail(), HasSubstr("none of the 2 classes"));
+  EXPECT_THAT(unknown.detail(), HasSubstr("not one of the 2 given classes"));
   EXPECT_THAT(refusal({.labels = true, .classes = {"dog", "cat", "dog"}}).detail(),
               HasSubstr("\"dog\" is given twice"));
   EXPECT_THAT(refusal({.labels = true, .classes = {"dog", ""}}).detail(), HasSubstr("needs a name"));
@@ -130,7 +130,7 @@ TEST_F(FolderLabelsTest, DatasetsOfOtherClassesAreNotPutTogether) {
   EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "two"}}),
               test::Fails(Errc::invalid_option)
                   .in(folder_ / "two")
-                  .saying("label 0 is \"dog\" here and \"cat\" in " + (folder_ / "one"))
+                  .saying("label 0 is \"dog\" here, but \"cat\" in " + (folder_ / "one"))
                   .saying("--classes"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
   ASSERT_TRUE(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "three"}}));
@@ -156,12 +156,12 @@ TEST_F(FolderLabelsTest, ShardsOfOneSourceHaveTheSameClasses) {
     std::filesystem::copy(folder_ / ("d" + std::to_string(d) + "/shard-000000.dvt"),
                           folder_ / ("flat/" + std::to_string(d) + ".dvt"));
   }
-  const std::string of_classes = "label 0 is \"dog\" here and \"cat\" in ";
+  const std::string of_classes = "label 0 is \"dog\" here, but \"cat\" in ";
   const std::tuple<std::string, std::string, std::string> cases[] = {
       {"d[12]/shard-*.dvt", "d2/shard-000000.dvt", of_classes + (folder_ / "d1/shard-000000.dvt")},
       {"flat/*.dvt", "flat/2.dvt", of_classes + (folder_ / "flat/1.dvt")},
-      {"d[34]/shard-*.dvt", "d4/shard-000000.dvt", "the schema is \"label:i64\" here and \"__key__:bytes,"},
-      {"d[45]/shard-*.dvt", "d5/shard-000000.dvt", "the record type is \"photo\" here and \"example\" in "},
+      {"d[34]/shard-*.dvt", "d4/shard-000000.dvt", "the schema is \"label:i64\" here, but \"__key__:bytes,"},
+      {"d[45]/shard-*.dvt", "d5/shard-000000.dvt", "the record type is \"photo\" here, but \"example\" in "},
   };
   for (const auto& [source, file, says] : cases) {
     EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / source}}),
@@ -198,7 +198,7 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
 TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
   put(".DS_Store", "z");
   EXPECT_THAT(RecordSource::open(root_),
-              test::Fails(Errc::empty_input).saying("nothing but what is left out: 1 hidden file or folder"));
+              test::Fails(Errc::empty_input).saying("only files that are left out: 1 hidden file or folder"));
 }
 
 // Without it the classes behind it would get other numbers.
@@ -210,8 +210,8 @@ TEST_F(FolderLabelsTest, AClassWithoutAFileIsRefused) {
     std::function<void(const std::string& folder)> fill;
     const char* says;
   } kCases[] = {
-      {"empty", [](const std::string&) {}, "holds no file"},
-      {"folders only", [](const std::string& folder) { fs::create_directories(folder + "/a/b"); }, "holds no file"},
+      {"empty", [](const std::string&) {}, "has no file"},
+      {"folders only", [](const std::string& folder) { fs::create_directories(folder + "/a/b"); }, "has no file"},
       {"hidden", [](const std::string& folder) { test::write_file(folder + "/.DS_Store", ""); }, "1 hidden file"},
       {"dangling", [](const std::string& folder) { fs::create_symlink("gone", folder + "/1.jpg"); }, "fetch the"},
       {"dangling and excluded",

@@ -70,7 +70,7 @@ TEST_F(ForeignFormatsTest, AreNamedWhereTheyAreCompressed) {
 TEST_F(ForeignFormatsTest, AreNotSeenInOtherBytes) {
   for (const std::string& bytes : {"PK\x03\x05\0"s, "PAR2\0"s, "\xFF\xFF\xFF\xFF\x37\x01\0\0\x10\0\0\0\0"s,
                                    "\xFF\xFF\xFF\xFF\x38\x01\0\0\x38\x01\0\0\0"s, "\xFF\xFF\xFF\xFF\0"s}) {
-    EXPECT_THAT(error_of(bytes).detail(), HasSubstr("no known format"));
+    EXPECT_THAT(error_of(bytes).detail(), HasSubstr("format is not known"));
   }
   test::write_file(path_, "PAR1 is a text\n");
   EXPECT_EQ(RecordSource::open(path_).value().format(), SourceFormat::lines);
@@ -86,7 +86,7 @@ TEST_F(ForeignFormatsTest, AnAddressIsToldFromAMissingFile) {
            {"Https://host/a", "curl -fsSL URL | dovetail convert -"},
            {"hdfs://host/a", "copy it here first"}}) {
     EXPECT_THAT(RecordSource::open(address),
-                test::Fails(Errc::unknown_format).in(address).saying("this is an address").saying(recipe));
+                test::Fails(Errc::unknown_format).in(address).saying("this is a remote address").saying(recipe));
   }
   for (const std::string& path : {folder_ / "missing", folder_ / "a/b://c", "s3:/bucket/a"s}) {
     EXPECT_TRUE(RecordSource::open(path).error().code() == boost::system::errc::no_such_file_or_directory) << path;

@@ -78,7 +78,7 @@ TEST_F(IdxSourceTest, NamesSizesThatDoNotFit) {
   EXPECT_TRUE(error_of(put("more", images_ + "x")).is(Errc::malformed_input));
   EXPECT_TRUE(error_of(put("cut.gz", test::gzip(images_.substr(0, 20)))).is(Errc::truncated));
   EXPECT_TRUE(error_of(put("more.gz", test::gzip(images_ + "x"))).is(Errc::malformed_input));
-  EXPECT_THAT(error_of(put("type", idx(7, {1}, "a"))).detail(), HasSubstr("no header"));
+  EXPECT_THAT(error_of(put("type", idx(7, {1}, "a"))).detail(), HasSubstr("kind of header"));
   EXPECT_TRUE(error_of(put("none", idx(8, {4'000'000'000u, 0}, ""))).is(Errc::malformed_input));
   EXPECT_TRUE(error_of(put("huge", idx(8, {1, 0xFFFFFFFF, 0xFFFFFFFF}, ""))).is(Errc::malformed_input));
   EXPECT_TRUE(error_of(path, {.max_record_bytes = 3}).is(Errc::record_too_large));

@@ -49,7 +49,7 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
       convert(out_, wanted).error().detail(),
       HasSubstr("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); name the"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
-  EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: no JSON object"));
+  EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: not a JSON object"));
 }
 
 TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {

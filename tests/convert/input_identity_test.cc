@@ -78,10 +78,10 @@ TEST(FactsTest, TheFirstThatDiffersIsToldWhateverTheOrder) {
   EXPECT_FALSE(facts.difference_from(parsed("c 3\na 1\nhere.b 2\n"), {}));
   EXPECT_FALSE(facts.difference_from(parsed("c 3\na 1\n"), detail::ConversionSpec::kLocal));
   EXPECT_FALSE(facts.difference_from(parsed("a 1\nhere.b 2\nc 3\nc 4\n"), {})) << "of two of a name the first counts";
-  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), {}), "b is '2' here and '4' there");
+  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), {}), "b is '2' here, but '4' there");
   EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), detail::ConversionSpec::kLocal),
-            "c is '3' here and '4' there");
-  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 2\nc 3\nd 4\n"), {}), "d is not given here and '4' there");
+            "c is '3' here, but '4' there");
+  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 2\nc 3\nd 4\n"), {}), "d is not given here, but '4' there");
 }
 
 // A look for each name among all of the others took minutes here.
@@ -91,7 +91,7 @@ TEST(FactsTest, OfManySourcesAreComparedAtOnce) {
   const detail::ConversionSpec same = facts;
   facts.add("z", "1");
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(facts.difference_from(same, {}), "z is '1' here and not given there");
+  EXPECT_EQ(facts.difference_from(same, {}), "z is '1' here, but not given there");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 

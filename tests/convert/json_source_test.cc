@@ -53,7 +53,7 @@ TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
   EXPECT_EQ(test::example_text(records[1]), "");
   const std::string text = "{\"x\": 1}\n[1]\n{\"x\": 2}\n";
   EXPECT_THAT(test::read_source(put(text), options),
-              test::Fails(Errc::malformed_input).at(9u).saying("line 2: no JSON object"));
+              test::Fails(Errc::malformed_input).at(9u).saying("line 2: not a JSON object"));
   options.on_error = OnError::skip;
   EXPECT_EQ(test::read_source(put(text), options).value().size(), 2u);
 }
@@ -75,7 +75,7 @@ TEST_F(JsonSourceTest, NamesLineAndByteOfWhatIsNoJson) {
     std::string line;
     const char* says;
   } const kCases[] = {
-      {"{\"a\":}", "byte 5"},        {"{\"a\":1", "incomplete"},   {"{} {}", "something follows"},
+      {"{\"a\":}", "byte 5"},        {"{\"a\":1", "incomplete"},   {"{} {}", "text after the value"},
       {"{\"a\":\"\xFF\"}", "UTF-8"}, {"nul", "incomplete"},        {"{'a':1}", "byte 1"},
       {"{\"a\":01}", "byte 6"},      {"{\"a\":\"\t\"}", "byte 6"}, {std::string(300, '['), "too deep"},
   };

@@ -101,7 +101,7 @@ TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
     const SourceOptions options{.format = SourceFormat::folder, .include = include, .exclude = exclude};
     if (wanted.empty()) {
       EXPECT_THAT(taken(options),
-                  ElementsAre(HasSubstr("nothing but what is left out: 4 files or folders by include and exclude")));
+                  ElementsAre(HasSubstr("only files that are left out: 4 files or folders by include and exclude")));
     } else {
       EXPECT_EQ(taken(options), wanted) << testing::PrintToString(include) << testing::PrintToString(exclude);
       EXPECT_EQ(left_out_.excluded, excluded) << testing::PrintToString(include) << testing::PrintToString(exclude);

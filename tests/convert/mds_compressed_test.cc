@@ -112,7 +112,7 @@ TEST_F(MdsCompressedTest, RefusesABombAtOnce) {
     const Error bomb = error_of();
     EXPECT_THAT(bomb, test::Fails(Errc::sidecar_mismatch)
                           .in(root_ + "/s.mds." + packing.suffix)
-                          .saying("more than the " + std::to_string(small_.size()) + " bytes"));
+                          .saying("more bytes than the " + std::to_string(small_.size()) + " in its index"));
     EXPECT_TRUE(bomb.offset().has_value());
   }
 }

@@ -64,7 +64,7 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
     const char* says;
   } const kCases[] = {
       {test::mds_entry("s", first_.size() + 1, 2), "bytes"},
-      {test::mds_entry("s", first_.size(), 3), "2 samples, and 3"},
+      {test::mds_entry("s", first_.size(), 3), "2 samples, but 3"},
       {test::mds_entry(
            "s", first_.size(), 2, "\"zip_data\":null",
            R"("column_names":["n","half","text"],"column_encodings":["int","float16","bytes"],"column_sizes":[8,2,null])"),

@@ -83,7 +83,7 @@ TEST_F(PartsTest, OfOtherOptionsAreRefused) {
     other.resume = resume;
     const auto refused = run_part(other, 1, 2);
     ASSERT_THAT(refused, test::Fails(Errc::state_mismatch));
-    EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here, but 'tfrecord' there"));
     EXPECT_EQ(files_below(staged_), before);
   }
   other.resume = false;
@@ -103,7 +103,7 @@ TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
   const Files before = files_below(staged_);
   const auto refused = merge(out_);
   ASSERT_THAT(refused, test::Fails(Errc::manifest_mismatch));
-  EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here, but 'tfrecord' there"));
   EXPECT_EQ(files_below(staged_), before);
 }
 
@@ -112,7 +112,7 @@ TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   ASSERT_TRUE(run_part(wanted, 0, 2));
   const Files before = files_below(staged_);
   const auto refused = run_part(wanted, 0, 3);
-  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch).saying("a conversion of 2 parts, but this one has 3"));
+  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch).saying("conversion here has 2 parts, but this one has 3"));
   EXPECT_THAT(refused.error().path(), HasSubstr(test::part_prefix(0, 2)));
   EXPECT_TRUE(convert(out_, wanted).error().is(Errc::state_mismatch)) << "all at once is one part";
   EXPECT_EQ(files_below(staged_), before);

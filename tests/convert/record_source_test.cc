@@ -251,7 +251,7 @@ TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
   put("pretty.json", "{\n  \"a\": 1\n}\n");
   for (const char* name : {"a.jsonl", "a.ndjson.gz", "array.json", "pretty.json"}) {
     EXPECT_THAT(error_of(name), test::Fails(Errc::unknown_format)
-                                    .saying("its first line is no JSON object")
+                                    .saying("its first line is not a JSON object")
                                     .saying("--from jsonl")
                                     .saying("--from lines"))
         << name;
@@ -328,10 +328,10 @@ TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
   put("a.tfrecord", test::tfrecord_bytes({"1"}));
   EXPECT_THAT(error_of("*.tfrecord"),
-              test::Fails(Errc::unknown_format).in(root_ + "/*.tfrecord").saying("for the shell, without quotes"));
+              test::Fails(Errc::unknown_format).in(root_ + "/*.tfrecord").saying("to the shell, without quotes"));
   EXPECT_TRUE(error_of("*.nothing").is(Errc::empty_input));
   EXPECT_THAT(error_of("*.nothing", SourceFormat::tfrecord),
-              test::Fails(ErrorKind::io).saying("for the shell, without quotes"));
+              test::Fails(ErrorKind::io).saying("to the shell, without quotes"));
 }
 
 TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {
@@ -353,7 +353,7 @@ TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {
   ASSERT_TRUE(dataset.finish());
   for (const char* name : {"shard.dvt", "dataset"}) {
     for (const SourceFormat format : {SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::csv}) {
-      EXPECT_THAT(error_of(name, format), test::Fails(Errc::unknown_format).saying("packed already")) << name;
+      EXPECT_THAT(error_of(name, format), test::Fails(Errc::unknown_format).saying("already packed")) << name;
     }
     EXPECT_TRUE(error_of(name).is(Errc::empty_input)) << "no record is in it";
   }

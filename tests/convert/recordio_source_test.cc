@@ -137,10 +137,14 @@ TEST_F(RecordioSourceTest, ReadsACompressedFileWithoutItsIndex) {
 TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
   put(recordio("one") + recordio("three"));
   const std::pair<const char*, const char*> kCases[] = {
-      {"0\t0\n", "only 1 record,"},          {"0\t0\n1\t8\n", "next record begins at 8"},
-      {"0\t0\n1\t12\n2\t20\n", "has ended"}, {"0\t0\n1\t28\n", "line 2: offset 28"},
-      {"0\t0\n1 12\n", "line 2: no key"},    {"0\tx\n", "no number"},
-      {"0\t0\n1\t0\n", "two keys"},          {"", "only 0 records"},
+      {"0\t0\n", "only 1 record,"},
+      {"0\t0\n1\t8\n", "next record begins at 8"},
+      {"0\t0\n1\t12\n2\t20\n", "has ended"},
+      {"0\t0\n1\t28\n", "line 2: offset 28"},
+      {"0\t0\n1 12\n", "line 2: it must be a key"},
+      {"0\tx\n", "not a number"},
+      {"0\t0\n1\t0\n", "two keys"},
+      {"", "only 0 records"},
   };
   for (const auto& [index, says] : kCases) {
     test::write_file(index_, index);
@@ -173,7 +177,7 @@ TEST_F(RecordioSourceTest, NamesWhatIsNoRecord) {
       {"xxxx\4\0\0\0", "no magic at byte 12"},
       {part(2, "x"), "middle"},
       {part(1, "x") + part(0, "y"), "another record"},
-      {part(5, "x"), "no known kind"},
+      {part(5, "x"), "unknown kind of part"},
   };
   for (const auto& [bytes, says] : kCases) {
     put(good + std::string(bytes.data(), std::max<std::size_t>(bytes.size(), 8)));

@@ -424,7 +424,7 @@ TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
   for (const char* source : {"many.partial", "many.partial/split"}) {
     fs::create_directory(folder_ / "many.partial/split");
-    EXPECT_THAT(recover(folder_ / source, out_), test::Fails(Errc::unfinished).saying("a writer is at work here"));
+    EXPECT_THAT(recover(folder_ / source, out_), test::Fails(Errc::unfinished).saying("a writer is running here"));
   }
   dataset.abandon();
 }

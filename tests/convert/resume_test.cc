@@ -120,9 +120,9 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
     EXPECT_THAT(refused.error().to_string(), HasSubstr(says));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("--no-resume"));
   };
-  refuses([](ConvertOptions& o) { o.shards = 13; }, "shards is '13' here and '12' there");
-  refuses([](ConvertOptions& o) { o.writer.shard.codec = Codec::none; }, "codec is 'none' here and 'snappy' there");
-  refuses([](ConvertOptions& o) { o.shuffle_seed = 3; }, "shuffle_seed is '3' here and not given there");
+  refuses([](ConvertOptions& o) { o.shards = 13; }, "shards is '13' here, but '12' there");
+  refuses([](ConvertOptions& o) { o.writer.shard.codec = Codec::none; }, "codec is 'none' here, but 'snappy' there");
+  refuses([](ConvertOptions& o) { o.shuffle_seed = 3; }, "shuffle_seed is '3' here, but not given there");
   refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.5}}; }, "split.0");
   refuses([](ConvertOptions& o) { o.writer.shard.dataset_id = DatasetId{}; }, "dataset_id");
   refuses([](ConvertOptions& o) { o.writer.shard.metadata["a"] = "b"; }, "metadata");
@@ -154,7 +154,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   put("src/999.tfrecord", test::tfrecord_bytes({"new"}));
   const auto grown = convert(out_, wanted);
   ASSERT_FALSE(grown);
-  EXPECT_THAT(grown.error().to_string(), HasSubstr("input_files is '6' here and '5' there"));
+  EXPECT_THAT(grown.error().to_string(), HasSubstr("input_files is '6' here, but '5' there"));
   fs::remove(folder_ / "src/999.tfrecord");
   fs::last_write_time(folder_ / "src/100.tfrecord", fs::file_time_type::clock::now() + std::chrono::hours(1));
   const auto touched = convert(out_, wanted);

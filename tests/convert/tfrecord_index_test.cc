@@ -189,7 +189,7 @@ TEST_F(TfrecordIndexTest, SaysWhatToDoWithCompressedFilesAndShards) {
   auto writer = RecordWriter::create(folder_ / "a.dvt").value();
   writer.append(as_bytes("record")).value();
   writer.finish().value();
-  EXPECT_THAT(error_of(folder_ / "a.dvt").to_string(), HasSubstr("packed already"));
+  EXPECT_THAT(error_of(folder_ / "a.dvt").to_string(), HasSubstr("already packed"));
   EXPECT_EQ(error_of(folder_ / "missing").kind(), ErrorKind::io);
 }
 
@@ -238,9 +238,9 @@ TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   EXPECT_THAT(message("0 21\n21 17\n37 25\n"), HasSubstr("line 2"));
   EXPECT_THAT(message("0 21\n22 16\n37 25\n"), HasSubstr("offset 22 and 16 bytes, the record offset 21 and 16"));
   EXPECT_THAT(message("0 21\n21 16\n"), HasSubstr("line 3 of the DALI index: it is missing"));
-  EXPECT_THAT(message("0 21\n21 16\n37 25\n62 16\n"), HasSubstr("no further record"));
-  EXPECT_THAT(message("0 21\n21\n37 25\n"), HasSubstr("not an offset and a size"));
-  EXPECT_THAT(message("0 21\n21 16 \n"), HasSubstr("not an offset and a size"));
+  EXPECT_THAT(message("0 21\n21 16\n37 25\n62 16\n"), HasSubstr("no more records"));
+  EXPECT_THAT(message("0 21\n21\n37 25\n"), HasSubstr("it must be an offset and a size"));
+  EXPECT_THAT(message("0 21\n21 16 \n"), HasSubstr("it must be an offset and a size"));
   test::write_file(index, "0 21\r\n21 16\r\n37 25");
   EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = index}));
 }

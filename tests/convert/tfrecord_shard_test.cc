@@ -253,10 +253,10 @@ TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
   const auto dataset = Dataset::open(folder_.path());
   ASSERT_FALSE(dataset);
   EXPECT_EQ(dataset.error().path(), gone);
-  EXPECT_THAT(dataset.error().detail(), HasSubstr("only its index " + gone + ".dvi is there"));
+  EXPECT_THAT(dataset.error().detail(), HasSubstr("only its index " + gone + ".dvi exists"));
   const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.unreadable.size(), 1u);
-  EXPECT_THAT(report.unreadable[0].detail(), HasSubstr("only its index " + gone + ".dvi is there"));
+  EXPECT_THAT(report.unreadable[0].detail(), HasSubstr("only its index " + gone + ".dvi exists"));
 }
 
 TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {

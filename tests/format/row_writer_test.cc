@@ -92,7 +92,7 @@ TEST_F(RowWriterTest, WhatIsRefusedLeavesTheRowEmpty) {
       {[&](RowWriter& row) { return row.set(0, five); }, "column \"pair\": 5 bytes, expected 8"},
       {[&](RowWriter& row) { return row.set(2, five); }, "column \"tokens\": 5 bytes, expected a multiple of 4"},
       {[](RowWriter& row) { return row.set(4, {}); }, "column \"tags\": it has several texts per row; use set_texts"},
-      {[](RowWriter& row) { return row.set_texts(3, {}); }, "column \"name\": it has no list of texts"},
+      {[](RowWriter& row) { return row.set_texts(3, {}); }, "column \"name\": it does not have a list of texts"},
       {[](RowWriter& row) { return row.set(5, {}); }, "column 5 is set, but the schema has 5"},
       {[](RowWriter& row) { return row.set_texts(9, {}); }, "column 9 is set, but the schema has 5"},
   };

@@ -84,7 +84,7 @@ class SourcesTest(CommandTest):
 
     def test_a_dataset_as_source(self):
         dataset = self.make_dataset(make_records(10, seed=22))
-        self.assert_refused(USAGE, dataset, "--from", "lines", says=[dataset, "packed already"])
+        self.assert_refused(USAGE, dataset, "--from", "lines", says=[dataset, "already packed"])
 
     def test_a_target_that_holds_a_dataset(self):
         dataset = self.make_dataset(make_records(40, seed=23))
@@ -312,7 +312,8 @@ class RequestsTest(CommandTest):
     def test_reader_options_out_of_range(self):
         for flags, says in ((("--rank", "2"), "rank"), (("--prefetch", "0"), "prefetch"),
                             (("--prefetch", "65"), "prefetch"), (("--memory", "1K"), "memory"),
-                            (("--memory", "lots"), "'lots' is no number of bytes"), (("--memory", "-1"), "--memory")):
+                            (("--memory", "lots"), "'lots' is not a number of bytes"),
+                            (("--memory", "-1"), "--memory")):
             base = {"--rank": "0", "--world": "2", "--batch": "4", **dict([flags])}
             with self.subTest(flags=flags):
                 self.assert_fails(USAGE, "read", self.dataset, *sum(base.items(), ()), says=says)
@@ -331,7 +332,7 @@ class RequestsTest(CommandTest):
                 self.assert_fails(USAGE, "plan", self.dataset, "--world", "1", f"--batch={number}",
                                   says=["--batch", says])
         self.assert_fails(USAGE, "convert", self.dataset, "--to", self.path("to"), "--sample", "half",
-                          says=["--sample", "'half' is no number"])
+                          says=["--sample", "'half' is not a number"])
         for seed, same in (("0x11", "17"), ("017", "17")):
             plans = [run_json("plan", self.dataset, "--world", "1", "--batch", "1", "--seed", text)["plan_id"]
                      for text in (seed, same)]
@@ -370,7 +371,7 @@ class RequestsTest(CommandTest):
                         (*read, "--state-out", away), ("inspect", self.dataset, "--html", away),
                         ("convert", self.folder, "--labels", "--classes", away, "--to", self.path("to"))):
             with self.subTest(command=command):
-                self.assert_fails(USAGE, *command, says=[away, "this is an address"])
+                self.assert_fails(USAGE, *command, says=[away, "this is a remote address"])
 
     def test_standard_input_and_folders_are_no_files(self):
         for command in ("cat", "inspect"):

@@ -80,7 +80,7 @@ class ExportTest(CommandTest):
         source = write_file(self.path("source.tfrecord"), tfrecord(records))
         target = self.path("all.tfrecord.gz")
         self.assert_fails(USAGE, "convert", source, "--to-tfrecord", target, "--compression", "none",
-                          says="promises gzip")
+                          says="implies gzip")
         run_good("convert", source, "--to-tfrecord", target)
         self.assertEqual(gzip.decompress(read_file(target)), tfrecord(records))
         run_good("convert", target, "--to", self.path("again"))

@@ -171,7 +171,7 @@ class InspectionTest(CommandTest):
         for source in (dataset, dataset + ".tfrecord"):
             for number in (3, 99):
                 said = self.assert_fails(USAGE, "inspect", source, "--record", number,
-                                         says=[f"record {number} was asked for", "only 3 records, from 0"])
+                                         says=[f"record {number} does not exist", "only 3 records, numbered from 0"])
                 self.assertNotIn("range", said)
 
     def test_a_folder_is_no_page(self):

@@ -145,7 +145,7 @@ class ShuffleReportTest(PlanTest):
         dataset = self.sorted_shard("sorted")
         where = ("--world", 1, "--batch", 64, "--shuffle-report", "--labels")
         self.assertEqual(run_json("plan", dataset, *where, "name")["mixing"]["labels"]["mean"], 1)
-        self.assert_fails(USAGE, "plan", dataset, *where, "lable", says="none of the records")
+        self.assert_fails(USAGE, "plan", dataset, *where, "lable", says="no record in the sample")
         self.assert_fails(USAGE, "plan", dataset, *where, "weight", says="float_list")
         self.assert_fails(USAGE, "plan", self.dataset, *where, "label", says="tf.train.Example")
         self.assert_fails(USAGE, "plan", dataset, "--world", 1, "--batch", 64, "--labels", "label",
@@ -229,7 +229,7 @@ class SavedPlanTest(PlanTest):
             self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says=path)
         for other in (b"[]", b"dvt:", b"{}"):
             write_file(path, other)
-            self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, says=[path, "no saved plan"])
+            self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, says=[path, "not a saved plan"])
         write_file(path, content.replace(b'"dovetail_plan":1', b'"dovetail_plan":2'))
         self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says="version 2")
 

@@ -123,7 +123,7 @@ class RecoverTest(CommandTest):
         staged = self.path("target.partial")
         with open(os.path.join(staged, ".dovetail-lock"), "rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assert_fails(DAMAGED, "recover", staged, self.path("out"), says="a writer is at work here")
+            self.assert_fails(DAMAGED, "recover", staged, self.path("out"), says="a writer is running here")
         self.assert_fails(USAGE, "recover", staged, self.path("target"), says="another target")
         self.assertFalse(os.path.exists(self.path("out")))
         report = self.recover(DAMAGED, staged, self.path("out"))

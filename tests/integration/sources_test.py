@@ -215,7 +215,7 @@ class SourcesTest(CommandTest):
         summary = run_json(*convert, self.path("json"))
         self.assertEqual(len(summary["notes"]), 1)
         note = summary["notes"][0]
-        self.assertRegex(note, "the classes lie one after the other .*--shuffle .*--shuffle-report --labels label")
+        self.assertRegex(note, "one class after the other; --shuffle .*--shuffle-report --labels label")
         text = run_good(*convert, self.path("text")).decode()
         self.assertTrue(text.endswith(f"\nnote: {note}\n"), text)
         for source, flags in (("photos", ("--labels", "--shuffle", 1)), ("photos", ()), ("one", ("--labels",))):
@@ -230,7 +230,7 @@ class SourcesTest(CommandTest):
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
         summary = run_json(*convert)
         self.assertEqual(len(summary["notes"]), 1)
-        self.assertRegex(summary["notes"][0], r"^a run has 655 records, on average 188\.\d KiB, .*--run-records")
+        self.assertRegex(summary["notes"][0], r"^a run has 655 records: on average 188\.\d KiB, .*--run-records")
         self.assertTrue(run_good(*convert).decode().endswith(f"\nnote: {summary['notes'][0]}\n"))
         self.assertEqual(run_json(*convert, "--run-records", 655)["notes"], [])
         write_file(source, tfrecord(large))
@@ -248,7 +248,7 @@ class SourcesTest(CommandTest):
         run_good(*convert, write_file(self.path("many"), b"dog\ncat\n" + many.encode()), "--overwrite")
         text = run_good("inspect", self.path("to")).decode()
         self.assertRegex(text, r'meta dovetail.classes +\["dog","cat","class 0000",.{150,180}\.\.\. \(13\d{3} bytes; ')
-        self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "not the class that was given"))
+        self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "not the given class"))
         none = write_file(self.path("none"), b"")
         self.assert_fails(USAGE, *convert, none, "--overwrite", says="a class in each line")
         self.assert_fails(USAGE, *[word for word in (*convert, classes, "--overwrite") if word != "--labels"],
@@ -327,8 +327,8 @@ class SourcesTest(CommandTest):
                                 ((lines, *to, "--meta", "dovetail.classes=x"), "dovetail.classes"),
                                 ((lines, "--to", json_lines), ("a.jsonl", "give another path")),
                                 ((lines, "--to", json_lines, "--overwrite"), ("a.jsonl", "give another path")),
-                                ((lines, "--to", "s3://bucket/t"), "this is an address"),
-                                ((lines, "--to-tfrecord", "S3://bucket/t"), "this is an address"),
+                                ((lines, "--to", "s3://bucket/t"), "this is a remote address"),
+                                ((lines, "--to-tfrecord", "S3://bucket/t"), "this is a remote address"),
                                 (("S3://bucket/t", *to), "aws s3 cp URL")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(USAGE, "convert", *arguments, says=says)

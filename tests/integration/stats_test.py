@@ -71,7 +71,7 @@ class StatsTest(CommandTest):
 
     def test_a_file_of_metrics_never_replaces_another(self):
         self.assert_fails(2, "read", self.dataset, "--rank", 0, "--world", 1, "--batch", 8, "--metrics",
-                          self.dataset + "/manifest.dvt", says="name another one")
+                          self.dataset + "/manifest.dvt", says="name another file")
 
     def test_metrics_that_cannot_be_written_end_the_command_before_it_reads(self):
         for path, says in (("/proc/reader.prom", "/proc/reader.prom"), ("/dev/stdout", "not a metrics file")):
@@ -92,7 +92,7 @@ class StatsTest(CommandTest):
         compared = run_json("stats", *files)
         self.assertEqual([rank["rank"] for rank in compared["ranks"]], [0, 1, 2])
         self.assertAlmostEqual(compared["ranks"][2]["shares"]["waiting_for_storage"], 0.4)
-        self.assertIn("not what limits", run_json("stats", files[0], files[2])["verdict"])
+        self.assertIn("not the limit", run_json("stats", files[0], files[2])["verdict"])
         self.assert_fails(2, "stats", files[0], files[0], says="it is of the same rank as")
         with open(files[0], encoding="utf-8") as file:
             other = dict(json.load(file), rank=5, epoch=1)
@@ -116,7 +116,7 @@ class StatsTest(CommandTest):
             path = self.path(f"wrong-{number}")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            self.assert_fails(2, "stats", path, says="no statistics of a reader")
+            self.assert_fails(2, "stats", path, says="not the statistics of a reader")
         for number, (field, value) in enumerate((("trainer_idle", 1.5), ("trainer_idle", -0.1), ("filling", "1e999"),
                                                  ("filling", -1), ("waiting_for_slot", 1e300))):
             path = self.statistics(0, f"range-{number}.json", **{field: 0 if value == "1e999" else value})

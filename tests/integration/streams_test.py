@@ -202,7 +202,7 @@ class StreamsTest(CommandTest):
             os.close(reading)
             os.close(writing)
         self.assertEqual(done.returncode, IO, done.stderr)
-        self.assertIn(b"where /proc is mounted", done.stderr)
+        self.assertIn(b"if /proc is mounted", done.stderr)
         self.assertEqual(self.targets(), [])
 
     def test_what_a_killed_copy_has_left_is_no_unfinished_output(self):

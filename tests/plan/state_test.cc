@@ -191,12 +191,12 @@ TEST(ResumeTest, NamesEveryDifference) {
   auto renamed = shape_of({100, 200});
   renamed->fingerprint.low = 1;
   EXPECT_THAT(refusal(renamed, other, state), test::Fails(Errc::state_mismatch)
-                                                  .saying("order is global, and was shuffle")
-                                                  .saying("tail is pad, and was drop")
-                                                  .saying("seed is 7, and was 5")
-                                                  .saying("pool is 3, and was 256")
+                                                  .saying("order is global, but was shuffle")
+                                                  .saying("tail is pad, but was drop")
+                                                  .saying("seed is 7, but was 5")
+                                                  .saying("pool is 3, but was 256")
                                                   .saying("open_runs is 4")
-                                                  .saying("dataset is another one"));
+                                                  .saying("another dataset"));
 }
 
 TEST(ResumeTest, TellsMixesFromPlainDatasetsAndFromEachOther) {
@@ -214,7 +214,7 @@ TEST(ResumeTest, TellsMixesFromPlainDatasetsAndFromEachOther) {
   EXPECT_THAT(refusal(shape, heavier, of_mix).detail(), HasSubstr("weights, stop rule or sources"));
   auto other = std::make_shared<DatasetShape>(*shape);
   other->fingerprint.high ^= 4;
-  EXPECT_THAT(refusal(other, mixed, of_mix).detail(), HasSubstr("datasets of the mix are others"));
+  EXPECT_THAT(refusal(other, mixed, of_mix).detail(), HasSubstr("the mix has other datasets"));
 }
 
 TEST(ResumeTest, RefusesStepsThatTheEpochCannotHaveTaken) {

@@ -140,7 +140,7 @@ class NameTest(ErrorTest):
         for call, name, says in ((reader, "collate_fn", "a Reader returns plain batches"),
                                  (reader, "persistent_workers", "there are no worker processes"),
                                  (reader, "worker_init_fn", "there are no worker processes"),
-                                 (convert, "batch_size", "batch of dovetail.Reader")):
+                                 (convert, "batch_size", "give batch to dovetail.Reader")):
             said = self.refused(call, **{name: 4})
             self.assertTrue(said.startswith(f"there is no option '{name}': {says}"), said)
         self.assertIn("there are: batch, ", self.refused(dovetail.Plan, path, batch=4, num_workers=3))
@@ -244,7 +244,7 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Reader(dataset, batch=4, hung_after="x"), "hung_after must be a number, not str"),
                 (lambda: dovetail.Dataset.join([path]), "datasets must be a list of Dataset objects, not str"),
                 (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
-                (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str: dovetail.open\(path\)"),
+                (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str; dovetail.open\(path\)"),
                 (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),
                 (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; there are: part, column")):
             self.assertRegex(self.refused(call), says)

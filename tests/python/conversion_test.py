@@ -114,7 +114,7 @@ class ConversionTest(ModuleTest):
         for name in ("a.npy", "a.npz"):
             with self.assertRaises(dovetail.UsageError) as raised:
                 dovetail.convert([self.path(name)], self.path("refused"))
-            code = re.search(r'python3 -c "(.*)"; docs', str(raised.exception)).group(1)
+            code = re.search(r'python3 -c "(.*)"; see docs', str(raised.exception)).group(1)
             code = code.replace("FILE", self.path(name)).replace("DIR", self.path(name + "-packed"))
             subprocess.run([sys.executable, "-c", code], check=True)
         self.assertEqual(self.records_of("a.npy-packed"), [image.tobytes() for image in images])

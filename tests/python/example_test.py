@@ -58,7 +58,7 @@ class ExampleTest(ModuleTest):
             self.assertRaises(dovetail.DamagedError, dovetail.parse_example, bad)
         self.assertRaisesRegex(dovetail.DamagedError, "looks like JSON", dovetail.parse_example, b' {"x": 1}')
         for wrong in ("text", 3, None):
-            self.assertRaisesRegex(TypeError, "a record is bytes", dovetail.parse_example, wrong)
+            self.assertRaisesRegex(TypeError, "a record must be bytes", dovetail.parse_example, wrong)
 
     def test_arrays(self):
         for dtype in ("i1", "<i2", ">i4", "i8", "u2", "u4", "?"):

@@ -132,7 +132,7 @@ class MapBatchTest(ModuleTest):
                  ("i64", dict.fromkeys(range(4)), "with a row for each record, not dict")]
         results = [(f"x:{dtype}", {"x": rows}, message) for dtype, rows, message in cases]
         results += [("x:i64", None, "map_batch must return a dict of columns, not NoneType"),
-                    ("x:i64", {"x": [1] * 4, "y": [1] * 4}, "map_batch returned 'y', which is none of the columns")]
+                    ("x:i64", {"x": [1] * 4, "y": [1] * 4}, "map_batch returned 'y', which is not one of the columns")]
         for columns, result, message in results:
             with self.subTest(columns=columns, result=result):
                 options = {"columns": columns, "map_batch": lambda records, result=result: result, "batch": 4}

@@ -106,7 +106,7 @@ class TfrecordTest(ErrorTest):
 
     def test_a_folder_is_not_indexed(self):
         self.check(dovetail.UsageError, dovetail.index, self.folder, path=self.folder,
-                   code=dovetail.ErrorCode.unknown_format, says="this is a folder: name its TFRecord files")
+                   code=dovetail.ErrorCode.unknown_format, says="this is a folder; name its TFRecord files")
 
     def test_what_is_no_tfrecord_has_no_index(self):
         path = write_file(self.path("lines.txt"), b"one\ntwo\n" * 10)

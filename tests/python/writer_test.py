@@ -53,7 +53,7 @@ class WriterTest(ModuleTest):
         for wrong in (objects, memoryview(objects), np.zeros(2, [("n", "i4"), ("what", "O")]), np.zeros(2, dated),
                       np.zeros(1, [("n", "i4"), ("in", [("what", "O", 2)])]), (ctypes.py_object * 2)(1, 2)):
             for call in (writer.append, lambda wrong: writer.extend([wrong])):
-                self.assertRaisesRegex(TypeError, "not an array of Python's objects", call, wrong)
+                self.assertRaisesRegex(TypeError, "not an array of Python objects", call, wrong)
         self.assertEqual(writer.records, 0)
         for given in (np.zeros(2, "M8[s]"), np.zeros(2, dated[:1]), np.zeros(2, [("Of", "i4"), ("O", "V3")])):
             writer.append(given)

@@ -148,7 +148,7 @@ TEST_F(HostileSourceTest, OneLineOfAQuarterGiB) {
   EXPECT_THAT(read(put("line.txt.gz", gzip_times(16, piece)), SourceFormat::lines, kBound), HasSubstr("longer than"));
   EXPECT_THAT(read(put("line.jsonl.gz", gzip_times(16, piece)), SourceFormat::jsonl, kBound), HasSubstr("longer than"));
   const std::string deep(512 << 10, '[');
-  EXPECT_THAT(read(put("deep.jsonl", deep), SourceFormat::jsonl, kBound), HasSubstr("no JSON"));
+  EXPECT_THAT(read(put("deep.jsonl", deep), SourceFormat::jsonl, kBound), HasSubstr("not JSON"));
 }
 
 TEST_F(HostileSourceTest, OneRowOfAQuarterGiB) {

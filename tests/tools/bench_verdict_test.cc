@@ -90,14 +90,14 @@ const std::vector<VerdictCase> kCases{
        r.records = r.raw_bytes / 8;
        r.second.time_gathering = 2;
      },
-     Part::copying, "pack several into one"},
+     Part::copying, "pack several records into one"},
     {"LargeRecords", [](BenchReport& r) { r.second.time_gathering = 2; }, Part::copying, "goes to copying.", "pack"},
     {"Order",
      [](BenchReport& r) {
        r.records = r.raw_bytes / 8;
        r.second.time_planning = 2;
      },
-     Part::order, "pack several into one"},
+     Part::order, "pack several records into one"},
     {"LargeRecordsGoStraightIntoRows",
      [](BenchReport& r) {
        r.second.direct_bytes = r.second.read_bytes;
@@ -131,7 +131,7 @@ const std::vector<VerdictCase> kCases{
        r.second.waiting_for_storage = 3;
        r.second.storage = StorageKind::io_uring_direct;
      },
-     Part::storage, "--storage auto helps"},
+     Part::storage, "use --storage auto"},
     {"ATrialHelps",
      [](BenchReport& r) {
        r.trials.push_back({.option = "--decode-threads 2", .pass = r.second});
@@ -148,13 +148,13 @@ const std::vector<VerdictCase> kCases{
     {"ColdAndFast", [](BenchReport& r) { make_cold(r, 500 * kMiB, 600 * kMiB); }, Part::reading,
      "as fast as this machine reads these files.", "zstd", true},
     {"ColdSingleReads", [](BenchReport& r) { make_cold(r, 10 * kMiB, 100 * kMiB); }, Part::reading,
-     "convert --run-bytes 256K", "as fast as this machine reads these files", true},
+     "Convert with --run-bytes 256K", "as fast as this machine reads these files", true},
     {"ColdLongReads",
      [](BenchReport& r) {
        make_cold(r, 10 * kMiB, 100 * kMiB);
        r.piece_bytes = 256 << 10;
      },
-     Part::reading, "Storage limits", "--run-bytes", true},
+     Part::reading, "storage is the limit", "--run-bytes", true},
     {"ColdDirectHelps",
      [](BenchReport& r) {
        make_cold(r, 10 * kMiB, 100 * kMiB);
@@ -168,7 +168,7 @@ const std::vector<VerdictCase> kCases{
        r.raw_bytes *= 100;
        r.stored_bytes *= 100;
      },
-     Part::reading, "give it more with --seconds", "Most of the time"},
+     Part::reading, "Raise --seconds", "Most of the time"},
 };
 
 class BenchVerdictTest : public testing::TestWithParam<VerdictCase> {};

@@ -128,7 +128,7 @@ TEST(TextFileTest, AnOutputReplacesNoInputNoOtherOutputAndNoFileOfDovetail) {
       {{"", folder + "/soft"}, "this is the input"},
       {{folder + "/new", folder + "/other", folder + "/./new"}, "two outputs"},
       {{folder + "/packed"}, "a file of Dovetail's"},
-      {{"s3://bucket/name"}, "this is an address"},
+      {{"s3://bucket/name"}, "this is a remote address"},
       {{folder + "/new", "", folder + "/other", ""}, ""},
       {{"/dev/null", "/dev/null"}, ""},
   };

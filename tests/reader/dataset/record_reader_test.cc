@@ -208,7 +208,7 @@ TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
   fs::resize_file(path, fs::file_size(path) - 64);
   const auto reader = RecordReader::open(path);
   ASSERT_THAT(reader, test::Fails(Errc::unfinished).at(fs::file_size(path)));
-  EXPECT_NE(reader.error().detail().find("can be saved"), std::string::npos);
+  EXPECT_NE(reader.error().detail().find("can be recovered"), std::string::npos);
 }
 
 TEST_F(RecordReaderTest, AHugeFileWithoutATrailerCostsNothing) {

@@ -376,8 +376,8 @@ TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
 
 TEST_F(ColumnsReaderTest, WholeRecordsThatAreNoExamplesAreAMatterOfTheColumnsAndDamageIsDamage) {
   const std::pair<std::string, const char*> cases[] = {
-      {"{\"label\": 1}", "the record is JSON, no tf.train.Example"},
-      {"a line", "the record is text, no tf.train.Example"},
+      {"{\"label\": 1}", "the record is JSON, but columns need a tf.train.Example"},
+      {"a line", "the record is text, but columns need a tf.train.Example"},
       {"\xFF\xD8\xFF\xE0 of an image", "is not a tf.train.Example, which columns need"},
       {example(0, 40).substr(0, 20), "is not a tf.train.Example, which columns need"}};
   for (const auto& [record, says] : cases) {

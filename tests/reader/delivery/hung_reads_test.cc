@@ -111,7 +111,7 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
     std::uint64_t named = 0;
     for (const LostRange& range : stats.damaged) {
       EXPECT_EQ(range.file, slow_);
-      EXPECT_THAT(range.reason, ContainsRegex("has hung|calls of the file hang"));
+      EXPECT_THAT(range.reason, ContainsRegex("has hung|calls on this file hang"));
       named += range.end_record - range.first_record;
     }
     EXPECT_GE(named, lost);

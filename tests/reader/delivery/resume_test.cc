@@ -176,7 +176,7 @@ TEST_F(ResumeTest, SaysThatWholeFilesAreCutEvenAfterAChange) {
   options.log = [&](std::string_view line) { lines.emplace_back(line); };
   options.ranks = {.rank = 0, .world = 3};
   ASSERT_TRUE(BatchReader::open(dataset(), options).has_value());
-  EXPECT_THAT(lines, ::testing::Contains(::testing::HasSubstr("cut even")));
+  EXPECT_THAT(lines, ::testing::Contains(::testing::HasSubstr("divided evenly")));
 }
 
 TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
@@ -246,7 +246,7 @@ TEST_F(ResumeTest, AStateOfAnotherRunIsRefusedWithTheDifference) {
   ReaderOptions options = this->options(0, 1, 10);
   options.state = BatchReader::open(dataset(), options)->state();
   options.plan.seed = 8;
-  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails(Errc::state_mismatch).saying("seed is 8, and was 0"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails(Errc::state_mismatch).saying("seed is 8, but was 0"));
 }
 
 }  // namespace

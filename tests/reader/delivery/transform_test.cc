@@ -218,12 +218,12 @@ TEST_P(TransformRejects, RecordsByPolicy) {
       {"error", [](RowWriter&) -> Result<void> { return Error(Errc::rejected_record, "too dark"); }, "too dark"},
       {"error of the system", [](RowWriter&) -> Result<void> { return Error::from_errno(EIO, "camera"); }, "camera"},
       {"exception", [](RowWriter&) -> Result<void> { throw std::runtime_error("no JPEG"); }, "no JPEG"},
-      {"other exception", [](RowWriter&) -> Result<void> { throw 5; }, "no std::exception"},
+      {"other exception", [](RowWriter&) -> Result<void> { throw 5; }, "not a std::exception"},
       {"unset", [](RowWriter&) -> Result<void> { return {}; }, "column \"id\" is not set"},
       {"wrong size", [](RowWriter& row) { return row.set(0, as_bytes("abc")); }, "column \"id\": 3 bytes, expected 8"},
       {"no such column", [](RowWriter& row) { return row.set(6, {}); }, "column 6 is set, but the schema has 6"},
       {"texts", [](RowWriter& row) { return row.set(5, as_bytes("abc")); }, "use set_texts"},
-      {"no texts", [](RowWriter& row) { return row.set_texts(4, {}); }, "no list of texts"},
+      {"no texts", [](RowWriter& row) { return row.set_texts(4, {}); }, "not have a list of texts"},
   };
   const auto rejected = [](std::uint64_t id) { return id % 10 == 3; };
   for (const Case& tried : cases) {
@@ -454,7 +454,7 @@ TEST_F(TransformTest, HasOneFunction) {
   ReaderOptions options = this->options();
   options.transform.fill_batch = in_batches(fill_row);
   const auto opened = BatchReader::open(dataset(), options);
-  EXPECT_THAT(opened.error().to_string(), HasSubstr("fill and fill_batch; set one of them"));
+  EXPECT_THAT(opened.error().to_string(), HasSubstr("fill and fill_batch; set only one of them"));
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST_F(ReadWatchTest, WhatThereWillBeNoRoomForFailsAtOnce) {
   const auto refused = waiting->wait();
   ASSERT_FALSE(refused.has_value());
   EXPECT_TRUE(storage_->gave_up(refused.error()));
-  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr("fast"), HasSubstr("no room for this one")));
+  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr("fast"), HasSubstr("too many calls to the storage hang")));
   gate_->let_go(GatedStorage::Open::for_ever);
   while (!start_read(*storage_, fast, 0, 1000)->wait().has_value()) std::this_thread::sleep_for(kAfter);
 }
