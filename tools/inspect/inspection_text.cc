@@ -78,7 +78,7 @@ std::string sizes_note(const inspect::RecordSurvey& survey) {
   const std::string damaged = survey.damaged_blocks == 0
                                   ? std::string()
                                   : "; without damaged blocks, " + std::to_string(survey.damaged_blocks) +
-                                        " of them: `dovetail verify` tells more";
+                                        " of them: `dovetail verify` lists them";
   if (survey.exact) return survey.sizes.records() == 1 ? "of the one record" : "all " + records;
   return "a sample of " + records + (damaged.empty() ? "; --full reads all" : damaged);
 }
@@ -87,17 +87,17 @@ std::string damage_text(const inspect::Inspection& inspection) {
   const inspect::RecordSurvey& survey = inspection.survey;
   if (survey.unreadable == 0) return {};
   return "damaged: " + std::to_string(survey.unreadable) + " of " + format::count_of(survey.looked_at, "record") +
-         " that were looked at cannot be read: " + survey.damage + "; `dovetail verify " +
-         format::visible(inspection.path) + "` tells all\n";
+         " in the sample cannot be read: " + survey.damage + "; `dovetail verify " + format::visible(inspection.path) +
+         "` lists all damage\n";
 }
 
 std::string payload_text(const inspect::PayloadCounts& payloads) {
-  if (payloads.total() == 0) return "unknown, for want of records to look at";
+  if (payloads.total() == 0) return "unknown: there is no record to look at";
   std::string text(describe(payloads.guess()));
-  const std::string looked_at = format::count_of(payloads.total(), "record") + " looked at";
-  if (payloads.total() == 1) return text + "; " + looked_at;
-  if (payloads.of(payloads.guess()) == payloads.total()) return text + ", as all " + looked_at;
-  text += "; of " + looked_at;
+  const std::string examined = format::count_of(payloads.total(), "record") + " examined";
+  if (payloads.total() == 1) return text + "; " + examined;
+  if (payloads.of(payloads.guess()) == payloads.total()) return text + ", as all " + examined;
+  text += "; of " + examined;
   const char* separator = ": ";
   for (const auto& [payload, count] : payloads.by_count()) {
     text += separator + std::to_string(count) + ' ' + std::string(describe(payload));

@@ -20,10 +20,10 @@ std::string range_text(const inspect::SizeHistogram::Bucket& bucket);
 /// Whether the sizes are those of all records, and what is missing.
 std::string sizes_note(const inspect::RecordSurvey& survey);
 
-/// "damaged: 3 of 64 records that were looked at cannot be read: ..." as a line, where there are such ones.
+/// "damaged: 3 of 64 records in the sample cannot be read: ..." as a line; empty if all were read.
 std::string damage_text(const inspect::Inspection& inspection);
 
-/// "tf.train.Example; of 64 records looked at: 60 tf.train.Example, 4 other bytes".
+/// "tf.train.Example; of 64 records examined: 60 tf.train.Example, 4 other bytes".
 std::string payload_text(const inspect::PayloadCounts& payloads);
 
 /// Blocks and bytes of one codec, and its share of the raw bytes.
