@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/text/utf8.h"
 
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace dovetail::format {
@@ -26,6 +31,22 @@ TEST(Utf8Test, BytesThatAreNoUtf8AreReplaced) {
     EXPECT_FALSE(is_utf8(text));
   }
   EXPECT_EQ(to_utf8("a\xFFz"), "a" + std::string(kReplacement) + "z");
+}
+
+TEST(Utf8Test, AByteOrderMarkCountsAtTheBeginningOnly) {
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBFtext"), "text");
+  EXPECT_EQ(without_byte_order_mark("text\xEF\xBB\xBF"), "text\xEF\xBB\xBF");
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
+}
+
+TEST(Utf8Test, IsCutBetweenCharacters) {
+  const std::string_view text = "a\u00E9\u20AC\U0001F600";  // 1, 2, 3 and 4 bytes
+  constexpr std::size_t kEnds[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+  for (std::size_t most = 0; most < std::size(kEnds); ++most) {
+    EXPECT_EQ(utf8_prefix(text, most), text.substr(0, kEnds[most])) << "at most " << most << " bytes";
+  }
+  EXPECT_EQ(shortened(text, 5), "a\u00E9...");
+  EXPECT_EQ(shortened(text, 10), text);
 }
 
 }  // namespace

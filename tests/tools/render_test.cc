@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "format/text/count_of.h"
-#include "format/text/hex.h"
 #include "tools/command/progress.h"
 
 namespace dovetail::tools {
@@ -20,13 +19,6 @@ TEST(RenderTest, BytesAreShownInPowersOf1024) {
   EXPECT_EQ(human_bytes(1536), "1.5 KiB");
   EXPECT_EQ(human_bytes(std::uint64_t{1} << 40), "1.0 TiB");
   EXPECT_EQ(human_bytes(~std::uint64_t{0}), "16.0 EiB");
-}
-
-TEST(RenderTest, HexHasTwoDigitsPerByteAndSixteenPerNumber) {
-  EXPECT_EQ(format::hex(as_bytes(std::string_view("\x00\x7f\xff", 3))), "007fff");
-  EXPECT_EQ(format::hex({}), "");
-  EXPECT_EQ(format::hex64(0), "0000000000000000");
-  EXPECT_EQ(format::hex64(0x0123456789abcdef), "0123456789abcdef");
 }
 
 TEST(RenderTest, DumpShowsOffsetBytesAndText) {

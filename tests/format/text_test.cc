@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes, numbers and counts as text.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "dovetail/bytes.h"
+#include "format/text/base64.h"
+#include "format/text/count_of.h"
+#include "format/text/hex.h"
+#include "format/text/lower_case.h"
+
+namespace dovetail::format {
+namespace {
+
+TEST(HexTest, HasTwoLowerCaseDigitsForEachByte) {
+  EXPECT_EQ(hex({}), "");
+  EXPECT_EQ(hex(as_bytes(std::string_view("\x00\x0F\xA0\xFF", 4))), "000fa0ff");
+}
+
+TEST(HexTest, Has16DigitsForANumber) {
+  EXPECT_EQ(hex64(0), "0000000000000000");
+  EXPECT_EQ(hex64(0x0123456789ABCDEF), "0123456789abcdef");
+  EXPECT_EQ(hex64(UINT64_MAX), "ffffffffffffffff");
+}
+
+// The vectors of RFC 4648, section 10, and the two digits that are neither letters nor numbers.
+TEST(Base64Test, IsThatOfRfc4648) {
+  constexpr std::pair<std::string_view, std::string_view> kVectors[] = {
+      {"", ""},
+      {"f", "Zg=="},
+      {"fo", "Zm8="},
+      {"foo", "Zm9v"},
+      {"foob", "Zm9vYg=="},
+      {"fooba", "Zm9vYmE="},
+      {"foobar", "Zm9vYmFy"},
+      {"\xFB\xFF\xFE", "+//+"},
+  };
+  for (const auto& [bytes, text] : kVectors) EXPECT_EQ(to_base64(as_bytes(bytes)), text);
+}
+
+TEST(CountOfTest, HasAPluralForAllNumbersButOne) {
+  EXPECT_EQ(count_of(0, "file"), "0 files");
+  EXPECT_EQ(count_of(1, "file"), "1 file");
+  EXPECT_EQ(count_of(UINT64_MAX, "file"), "18446744073709551615 files");
+  EXPECT_EQ(count_of(1, "entry", "entries"), "1 entry");
+  EXPECT_EQ(count_of(2, "entry", "entries"), "2 entries");
+}
+
+TEST(LowerCaseTest, ChangesLettersOfAsciiOnly) {
+  EXPECT_EQ(lower_case("@AZ[`az{.TAR.GZ"), "@az[`az{.tar.gz");
+  EXPECT_EQ(lower_case("\xC3\x84"), "\xC3\x84");
+}
+
+}  // namespace
+}  // namespace dovetail::format
