@@ -7,7 +7,7 @@ namespace dovetail::inspect {
 
 namespace {
 
-/// Whether something else than a dataset may be there.
+/// Whether a path may hold something other than a dataset.
 bool may_be_foreign(const Error& error) {
   return error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file) ||
          error.is(Errc::empty_input);
@@ -17,7 +17,9 @@ bool may_be_foreign(const Error& error) {
 
 Result<Input> open_input(const std::string& path, SourceFormat from) {
   if (path == "-") {
-    return Error(Errc::invalid_option, "give a file; standard input can be packed: `... | dovetail convert - --to DIR`")
+    return Error(Errc::invalid_option,
+                 "standard input is not supported here; give a file, or pack it first: `... | dovetail convert - --to "
+                 "DIR`")
         .in_file(path);
   }
   const bool detect = from == SourceFormat::detect;
@@ -30,8 +32,8 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   Result<RecordSource> source = RecordSource::open(path, options);
   if (source) return Input(std::move(*source));
   if (!detect) return source.error();
-  // The dataset's advice is to convert it, which would fail with the error of the source. Where
-  // neither finds a file, the dataset says more.
+  // The dataset's advice is to convert it, which would fail with the error of the source. If neither finds a file, the
+  // error of the dataset is better.
   const bool damaged = dataset.error().kind() == ErrorKind::damaged;
   return damaged || source.error().is(Errc::empty_input) ? dataset.error() : source.error();
 }

@@ -22,7 +22,7 @@ namespace dovetail::inspect {
 struct Inspection {
   std::string path;
   std::string format = "dovetail";
-  bool foreign = false;  ///< In another format than Dovetail's.
+  bool foreign = false;  ///< Whether it has another format than Dovetail's.
   /// Why nothing else is known: a shard was never finished.
   std::optional<Error> unfinished;
 

@@ -71,7 +71,7 @@ void add_survey(const RecordSurvey& survey, boost::json::object& object) {
   object["unreadable"] = survey.unreadable;
 }
 
-/// Values of the dataset that its first shard stands for.
+/// Values that are the same in all shards, taken from the first one.
 void add_common(const ShardDescription& shard, boost::json::object& object) {
   boost::json::object metadata;
   for (const auto& [key, value] : shard.metadata) metadata[format::to_utf8(key)] = format::to_utf8(value);
@@ -84,7 +84,7 @@ void add_common(const ShardDescription& shard, boost::json::object& object) {
   object["run_records"] = shard.info.run_records;
 }
 
-/// As in `cat --format json`: what has no form in JSON is a word, or base64.
+/// As in `cat --format json`: values without a JSON form are words or base64.
 boost::json::value value_json(const FeatureStats& stats, const std::string& value) {
   if (stats.kind == ValueKind::bytes) {
     if (format::is_utf8(value)) return boost::json::string(value);

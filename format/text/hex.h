@@ -8,7 +8,7 @@
 
 namespace dovetail::format {
 
-/// Two lower-case digits a byte.
+/// Two lower-case digits per byte.
 std::string hex(ByteView bytes);
 
 /// 16 lower-case digits.

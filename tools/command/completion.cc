@@ -17,7 +17,7 @@ std::string replaced(std::string_view text, char what, std::string_view by) {
   return result;
 }
 
-/// One word of bash and zsh, whatever is in it.
+/// Quotes one word for bash and zsh.
 std::string fish_quoted(std::string_view text) {
   return '\'' + replaced(replaced(text, '\\', R"(\\)"), '\'', R"(\')") + '\'';
 }

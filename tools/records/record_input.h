@@ -15,7 +15,7 @@
 
 namespace dovetail::tools {
 
-/// What to say where a record, or the first of a range, is behind the end.
+/// The error for a record, or the first of a range, beyond the end.
 Error no_such_record(std::uint64_t id, std::uint64_t records);
 
 /// Warns of files in a folder that are not read and may be missed: links that lead nowhere, and special files.
