@@ -29,7 +29,7 @@ Digit parse_digit(dovetail::ByteView record) {
   Example example;
   if (record.size() > std::numeric_limits<int>::max() ||
       !example.ParseFromArray(record.data(), static_cast<int>(record.size()))) {
-    throw std::runtime_error("a record is no tf.train.Example");
+    throw std::runtime_error("a record is not a tf.train.Example");
   }
   const auto& pixels = feature_of(example, "image_floats").float_list().value();
   const auto& labels = feature_of(example, "image_class").int64_list().value();

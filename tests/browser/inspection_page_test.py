@@ -139,7 +139,8 @@ class InspectionPageTest(CommandTest):
         self.assertRegex(cards["url"], r"1 value, ~\d+ distinct")
         self.assertIn("mean 0.5", cards["rare"])
         self.assertEqual(self.text("#columns"), f"--columns '{found['columns']}'")
-        self.assertIn("of 801 records, 1 of them no tf.train.Example", self.browser.evaluate("document.body.innerText"))
+        self.assertIn("of 801 records, 1 of them not a tf.train.Example",
+                      self.browser.evaluate("document.body.innerText"))
         heights = self.browser.evaluate("[...document.querySelectorAll('[data-key=label] rect.bar')]"
                                         ".map(bar => bar.getBoundingClientRect().height)")
         self.assertEqual(len(heights), 4)
