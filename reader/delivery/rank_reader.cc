@@ -373,8 +373,9 @@ Stall RankReader::cause_locked() const {
 
 State RankReader::state() const {
   const ReadyQueue::HandedOver last = queue_->handed_over();
-  if (last.origin == nullptr)
+  if (last.origin == nullptr) {
     return plan_.state(last.position.value_or(options_.start)).value();  // already planned, so it cannot fail
+  }
   State state = *last.origin;
   state.phases.back().steps += last.position->step - state.position().step;
   return state;
