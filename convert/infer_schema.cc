@@ -30,6 +30,29 @@ bool has_no_features(ByteView record) {
   return !cursor.next(entry) && cursor.fault().what == nullptr;
 }
 
+/// Empty for a feature without values, which needs no column.
+std::string why_no_column(const FeaturesReport& report, const std::string& name) {
+  std::string found;
+  std::size_t kinds = 0;
+  bool numbers = true;
+  for (const FeatureStats& stats : report.features) {
+    if (stats.name != name || stats.values == 0) continue;
+    ++kinds;
+    numbers = numbers && stats.kind != ValueKind::bytes;
+    found += (found.empty() ? "" : ", ") + std::string(to_text(stats.kind)) + " in " +
+             format::count_of(stats.records, "record");
+    if (stats.kind != ValueKind::ints) continue;
+    found += " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
+  }
+  if (kinds == 0) return {};
+  if (kinds == 1) {
+    return found + "; a schema has at most " + std::to_string(kMaxColumns) +
+           " columns; name the columns that you need in a schema";
+  }
+  if (numbers) found += "; a column of both needs lists of one length, and no number beyond 2^53";
+  return found + "; name the columns in a schema, or give the feature one kind";
+}
+
 }  // namespace
 
 Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& cancelled) {
@@ -57,24 +80,15 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
                         " of JSON; convert it with --records example");
   }
   if (report.names_left_out > 0) {
-    return cannot_infer("there are more than " + std::to_string(kMaxReportedFeatures) + " features");
+    return cannot_infer("there are more than " + std::to_string(kMaxReportedFeatures) +
+                        " features, or names of more than " + std::to_string(kMaxColumnNameBytes) +
+                        " bytes; name the columns that you need in a schema");
   }
   for (const std::string& name : report.without_column) {
-    std::string kinds;
-    bool numbers = true;
-    for (const FeatureStats& stats : report.features) {
-      if (stats.name != name || stats.values == 0) continue;
-      numbers = numbers && stats.kind != ValueKind::bytes;
-      kinds += (kinds.empty() ? "" : ", ") + std::string(to_text(stats.kind)) + " in " +
-               format::count_of(stats.records, "record");
-      if (stats.kind != ValueKind::ints) continue;
-      kinds += " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
-    }
-    if (kinds.empty()) continue;
-    if (numbers) kinds += "; a column of both needs lists of one length, and no number beyond 2^53";
+    const std::string reason = why_no_column(report, name);
+    if (reason.empty()) continue;
     return cannot_infer("the feature \"" + format::visible(format::shortened(name, kShownName)) +
-                        "\" cannot be a column: " + kinds +
-                        "; name the columns in a schema, or give the feature one kind");
+                        "\" cannot be a column: " + reason);
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
   return std::move(report.schema);

@@ -60,7 +60,7 @@ struct Members {
     const auto are = [&](auto kind) { return std::all_of(values.begin(), values.end(), kind); };
     if (are([](const json::value& value) { return value.is_int64() || value.is_bool(); })) {
       add(name, all_of(values, whole));
-    } else if (are([](const json::value& value) { return value.is_number(); })) {
+    } else if (are([](const json::value& value) { return value.is_number() && !value.is_uint64(); })) {
       add(name, all_of(values, real));
     } else if (are([](const json::value& value) { return value.is_string(); })) {
       add(name, all_of(values, text));

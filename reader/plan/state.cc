@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "reader/plan/base64.h"
+#include "reader/plan/base64url.h"
 #include "reader/plan/hash_words.h"
 #include "reader/plan/plan_builder.h"
 #include "reader/plan/plan_facts.h"
@@ -174,7 +174,7 @@ Result<State> State::from_bytes(ByteView bytes) {
 }
 
 std::string State::to_text() const {
-  return std::string(kTextPrefix) + detail::to_base64(to_bytes());
+  return std::string(kTextPrefix) + detail::to_base64url(to_bytes());
 }
 
 Result<State> State::from_text(std::string_view text) {
@@ -184,7 +184,7 @@ Result<State> State::from_text(std::string_view text) {
   if (text.substr(0, kTextPrefix.size()) != kTextPrefix) {
     return bad_state(text.empty() ? "it is empty" : "it does not begin with " + std::string(kTextPrefix));
   }
-  const auto bytes = detail::from_base64(text.substr(kTextPrefix.size()));
+  const auto bytes = detail::from_base64url(text.substr(kTextPrefix.size()));
   if (!bytes) return bad_state("it has a character outside base64url, or one is missing");
   return from_bytes(*bytes);
 }

@@ -61,6 +61,7 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
       {"{\"x\": 0.5}\n{\"x\": null}\n{\"x\": true}\n", "x:f32=nan"},
       {"{\"x\": [1, 2]}\n{\"x\": [0.5, 3]}\n", "x:f32[2]"},
       {"{\"x\": 1700000001}\n{\"x\": 0.5}\n", "x:f64"},
+      {"{\"x\": 18446744073709551615}\n{\"x\": 9223372036854775808}\n", "x:bytes"},
   };
   ConvertOptions wanted = options({}, 1);
   wanted.source.records = RecordForm::example;
@@ -113,6 +114,15 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   fails({put("empty.tfrecord", test::tfrecord_bytes({empty}))}, "no record has a feature with values");
   ASSERT_TRUE(infer({put("some.tfrecord", test::tfrecord_bytes({ints, empty}))}));
   EXPECT_EQ(schema(), "x:i64=-1");
+  ConvertOptions wanted = options({put("long.jsonl", "{\"" + std::string(1025, 'x') + "\": 1}\n")}, 1);
+  wanted.source.records = RecordForm::example;
+  wanted.writer.shard.overwrite = true;
+  EXPECT_THAT(convert(out_, wanted).error().detail(), HasSubstr("or names of more than 1024 bytes; name the columns"));
+  std::string many = "{\"x0\": 1";
+  for (std::size_t i = 1; i <= kMaxColumns; ++i) many += ", \"x" + std::to_string(i) + "\": 1";
+  wanted.sources = {put("many.jsonl", many + "}\n")};
+  EXPECT_THAT(convert(out_, wanted).error().detail(),
+              HasSubstr("cannot be a column: int64 in 1 record (1 to 1); a schema has at most 4096 columns; name"));
   ConvertOptions both = options({put("a.csv", "x\n1\n")}, 1);
   both.infer_schema = true;
   both.writer.shard.schema = parse_schema("x:i64").value();

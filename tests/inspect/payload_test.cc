@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "format/text/base64.h"
-
 namespace dovetail::inspect {
 namespace {
 
@@ -120,15 +118,6 @@ TEST(PayloadTest, TheMostFrequentPayloadIsTheGuess) {
   EXPECT_EQ(counts.total(), 3u);
   counts.add(Payload::text);
   EXPECT_EQ(counts.guess(), Payload::text);
-}
-
-TEST(Base64Test, GivesTheVectorsOfTheStandard) {
-  EXPECT_EQ(format::to_base64({}), "");
-  EXPECT_EQ(format::to_base64(as_bytes("f")), "Zg==");
-  EXPECT_EQ(format::to_base64(as_bytes("fo")), "Zm8=");
-  EXPECT_EQ(format::to_base64(as_bytes("foo")), "Zm9v");
-  EXPECT_EQ(format::to_base64(as_bytes("foobar")), "Zm9vYmFy");
-  EXPECT_EQ(format::to_base64(as_bytes("\xFB\xFF\xFE")), "+//+");
 }
 
 }  // namespace

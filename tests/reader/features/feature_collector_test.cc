@@ -314,7 +314,7 @@ TEST(FeatureCollectorTest, MembersOfJsonObjectsAreFeatures) {
   const FeaturesReport report = report_of({
       R"({"id": 1, "score": 0.5, "name": "a", "ok": true, "tags": ["x", "y"], "at": {"x": 1, "y": -2.5}})",
       R"( {"id": 2, "score": 1.5, "name": "b", "ok": false, "tags": [], "none": null, "odd": [1, "x"]})",
-      R"({"id": 3, "wide": [1, 2.5], "id": 4, "big": 18446744073709551615, "objects": [{"a": 1}]})",
+      R"({"id": 3, "wide": [1, 2.5], "id": 4, "big": 18446744073709551615, "bigs": [1, 9223372036854775808], "objects": [{"a": 1}]})",
       R"([1, 2])",
       R"({"id": 5)",
       R"({})",
@@ -328,11 +328,13 @@ TEST(FeatureCollectorTest, MembersOfJsonObjectsAreFeatures) {
   for (const FeatureStats& stats : report.features) {
     names.push_back(stats.name + ' ' + std::string(to_text(stats.kind)));
   }
-  EXPECT_THAT(names, ElementsAre("at.x int64", "at.y float", "big float", "id int64", "name bytes", "objects bytes",
-                                 "odd bytes", "ok int64", "score float", "tags bytes", "wide float"));
+  EXPECT_THAT(names, ElementsAre("at.x int64", "at.y float", "big bytes", "bigs bytes", "id int64", "name bytes",
+                                 "objects bytes", "odd bytes", "ok int64", "score float", "tags bytes", "wide float"));
   EXPECT_EQ(feature(report, "id").most, 4) << "the last one counts";
   EXPECT_EQ(feature(report, "score").mean, 1);
   EXPECT_EQ(feature(report, "wide").values, 2u);
+  EXPECT_EQ(feature(report, "big").least, 20) << "its digits: a double would round it";
+  EXPECT_EQ(feature(report, "bigs").least, 23) << "[1,9223372036854775808]";
   EXPECT_EQ(feature(report, "objects").least, 9) << R"([{"a":1}])";
   EXPECT_TRUE(report.schema.columns.empty()) << "readers make no columns of JSON";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/plan/base64.h"
+#include "reader/plan/base64url.h"
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 
 }  // namespace
 
-std::string to_base64(ByteView bytes) {
+std::string to_base64url(ByteView bytes) {
   std::string text;
   std::uint32_t bits = 0;
   int count = 0;
@@ -22,7 +22,7 @@ std::string to_base64(ByteView bytes) {
   return text;
 }
 
-std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
+std::optional<std::vector<std::byte>> from_base64url(std::string_view text) {
   std::vector<std::byte> bytes;
   std::uint32_t bits = 0;
   int count = 0;

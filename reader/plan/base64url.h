@@ -12,8 +12,8 @@
 namespace dovetail::detail {
 
 /// base64url without padding (RFC 4648, section 5).
-std::string to_base64(ByteView bytes);
-/// Nothing for any text that `to_base64` does not give.
-std::optional<std::vector<std::byte>> from_base64(std::string_view text);
+std::string to_base64url(ByteView bytes);
+/// Nothing for any text that `to_base64url` does not give.
+std::optional<std::vector<std::byte>> from_base64url(std::string_view text);
 
 }  // namespace dovetail::detail
