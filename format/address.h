@@ -5,8 +5,8 @@
 
 namespace dovetail::format {
 
-/// Whether a path is the address of something elsewhere, such as `s3://bucket/name`: letters, digits, `+`, `-` or `.`, then
-/// `://` (RFC 3986, 3.1).
+/// Returns whether `path` is a URL such as `s3://bucket/name`: a scheme of letters, digits, `+`,
+/// `-` or `.`, then `://` (RFC 3986, section 3.1).
 bool is_address(std::string_view path);
 
 }  // namespace dovetail::format

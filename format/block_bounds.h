@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where blocks and runs end: the same sizes and limits always give the same blocks, in shards and in indexes of TFRecords.
+// Decides where blocks and runs end. Equal record sizes and limits always give equal blocks, in
+// shards and in indexes of TFRecords.
 #pragma once
 
 #include <algorithm>
@@ -22,29 +23,33 @@ struct FirstRecords {
   }
 };
 
-/// Whether the first records of a dataset suffice to choose: tiny or empty ones would make runs arbitrarily long.
+/// Returns whether the first records of a dataset suffice to choose a run length. Too few bytes of
+/// tiny or empty records would make runs arbitrarily long.
 bool can_choose_run(std::uint64_t run_bytes, const FirstRecords& first) noexcept;
 
-/// Records per run, so that a run has up to `run_bytes` where the first records have one size, and three quarters of it on
-/// average where they have several, so that most runs are within. At least 1, and at most what a block may hold.
-/// Needs: `first` ends with the record with which `can_choose_run` says yes, or before it.
+/// Returns the number of records per run, from 1 to the format's limit for a block.
+/// If the first records have one size, a run has up to `run_bytes`. If their sizes differ, a run
+/// has three quarters of `run_bytes` on average, so that most runs stay below `run_bytes`.
+/// Needs: `first` ends no later than the record at which `can_choose_run` first returns true.
 std::uint64_t choose_run_records(std::uint64_t run_bytes, const FirstRecords& first) noexcept;
 
-/// A block is closed before a record that would bring it above `block_bytes`, at every multiple of the run length, and at
-/// the format's limit of records. A record of at least half of `block_bytes` gets a block of its own.
+/// Ends a block at every multiple of the run length, at the format's limit of records, and before a
+/// record that would exceed `block_bytes`. A record of at least half of `block_bytes` gets a block
+/// of its own.
 class BlockBounds {
  public:
   /// Needs: `run_records > 0`.
   BlockBounds(std::uint32_t block_bytes, std::uint64_t run_records) noexcept
       : block_bytes_(block_bytes), run_records_(run_records) {}
 
-  /// Whether the open block ends before a record of so many bytes.
+  /// Returns whether the open block must end before a record of `record_bytes` bytes.
   bool ends_before(std::uint64_t record_bytes) const noexcept;
-  /// Takes a record into the open block; whether that ends with it. Needs: the block was ended if `ends_before` said so.
+  /// Adds a record to the open block, and returns whether the block ends after that record.
+  /// Needs: the caller has ended the block if `ends_before` returned true.
   bool add(std::uint64_t record_bytes) noexcept;
-  /// The open block ends.
+  /// Ends the open block.
   void end_block() noexcept { records_ = bytes_ = 0; }
-  /// The next record is a shard's first.
+  /// Ends the shard: the next record is the first of a new shard.
   void end_shard() noexcept { shard_records_ = records_ = bytes_ = 0; }
 
  private:

@@ -31,7 +31,7 @@ constexpr auto& snappy_bytes = snappy_decode;
 Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
   const auto preamble = read_snappy_preamble(stored);
   if (!preamble) return Error(Errc::decompression, "the Snappy data has no length");
-  // The packaged decoder writes as many bytes as the preamble says, whatever the buffer holds.
+  // `snappy::RawUncompress` writes as many bytes as the preamble claims, however small `out` is.
   if (preamble->raw_bytes != raw_bytes) {
     return differs(Errc::decompression, "the decompressed length", preamble->raw_bytes, raw_bytes);
   }
@@ -39,7 +39,7 @@ Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std:
   return {};
 }
 
-// Without a branch in the loop, so that it runs at the speed of memory.
+// The loop has no branch, so that it runs at memory speed.
 bool table_holds(const std::byte* table, std::uint32_t records, std::uint32_t raw_bytes) noexcept {
   std::uint32_t before = 0;
   bool falling = false;
@@ -95,7 +95,7 @@ Result<void> check_block_header(const BlockHeader& header, const IndexEntry& exp
 }
 
 Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out) {
-  // The header may come from an index or from a caller: what follows relies on these lengths.
+  // The header may come from an index or a caller. The code below relies on these lengths.
   const auto lengths = check_block_lengths(BlockType::data, header.codec, header.records, header.stored_bytes,
                                            header.raw_bytes, header.table_bytes);
   if (!lengths) return lengths.error();

@@ -13,22 +13,22 @@
 
 namespace dovetail::format {
 
-/// The records of a decoded block, back to back or with the same gap between any two. Ownership: borrows the bytes and the
-/// table.
+/// The records of a decoded block. They lie back to back, or with the same gap between any two.
+/// Ownership: borrows the bytes and the table.
 class BlockRecords {
  public:
   BlockRecords() = default;
-  /// With a table of `records` cumulative ends, gaps not counted.
+  /// Records of different sizes. `table` holds `records` cumulative ends, which do not count gaps.
   BlockRecords(const std::byte* data, const std::byte* table, std::uint32_t records, std::uint32_t gap = 0)
       : data_(data), table_(table), records_(records), gap_(gap) {}
-  /// All records of one size.
+  /// Records of one size.
   BlockRecords(const std::byte* data, std::uint32_t records, std::uint32_t record_bytes, std::uint32_t gap = 0)
       : data_(data), records_(records), record_bytes_(record_bytes), gap_(gap) {}
 
   std::uint32_t size() const noexcept { return records_; }
-  /// Whether each record has so many bytes. Cost: constant where there is no table.
+  /// Returns whether each record has `bytes` bytes. Cost: constant if there is no table.
   bool all_have(std::uint32_t bytes) const noexcept;
-  /// Where a record begins. Needs: `i < size()`.
+  /// Returns where record `i` begins. Needs: `i < size()`.
   const std::byte* begin_of(std::uint32_t i) const noexcept {
     if (table_ == nullptr) return data_ + i * stride();
     return i == 0 ? data_ : data_ + load_le<std::uint32_t>(end_of(i - 1)) + std::size_t{i} * gap_;
@@ -54,18 +54,20 @@ class BlockRecords {
   std::uint32_t gap_ = 0;
 };
 
-/// Whether `header`, read at `expected.offset`, is the block that the index promises.
-/// Errors: `misplaced_block` naming the field, `index_mismatch` where only lengths or CRC differ.
+/// Checks that `header`, read at `expected.offset`, is the block that the index promises.
+/// Errors: `misplaced_block`, naming the field; `index_mismatch` if only counts, sizes, codec or
+/// CRC differ.
 Result<void> check_block_header(const BlockHeader& header, const IndexEntry& expected, std::uint64_t file_id,
                                 std::uint32_t sequence, std::uint64_t first_record);
 
 /// Checks the CRC of a data block's body, decodes it and checks its table.
 ///
-/// `body` is table and payload as stored, `header.body_bytes()` long. With `Codec::none` the records stay in `body`;
-/// otherwise they are decoded into the front of `out`, which must hold `header.raw_bytes`. What is behind them in `out`,
-/// up to `kDecodeSlack` bytes (snappy_decoder.h), may be overwritten, and makes decoding somewhat faster. The table
-/// stays in `body` either way.
-/// Errors:  `payload_checksum`, `decompression`, `bad_length`; ENOMEM, which is no damage.
+/// `body` is table and payload as stored, `header.body_bytes()` long. With `Codec::none` the
+/// records stay in `body`; otherwise they are decoded into the front of `out`, which must hold
+/// `header.raw_bytes`. The table stays in `body` either way.
+/// Decoding may overwrite up to `kDecodeSlack` bytes (snappy_decoder.h) of `out` behind the
+/// records. It is faster if `out` has these bytes.
+/// Errors:  `payload_checksum`, `decompression`, `bad_length`; ENOMEM, which does not mean damage.
 /// Threads: any. Cost: no allocation, except for the first zstd block of a thread.
 Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out);
 

@@ -14,7 +14,8 @@
 namespace dovetail::format {
 namespace {
 
-// Decoding costs time for every reader in every epoch; a sixteenth of the bytes is the least that pays for it.
+// Every reader decodes in every epoch. Compression that saves less than a sixteenth of the bytes
+// does not pay for that time.
 constexpr std::uint64_t kLeastSaving = 16;
 
 struct RecordSizes {
@@ -46,7 +47,7 @@ void append_snappy(ByteView raw, std::vector<std::byte>& body) {
   body.resize(start + stored);
 }
 
-/// Appends the compressed bytes to `body` if they are worth it; leaves it as it was if not.
+/// Appends the compressed bytes to `body` if they save enough; otherwise leaves `body` as it was.
 bool put_compressed(ByteView raw, Codec codec, std::uint32_t level, std::vector<std::byte>& body) {
   if (codec == Codec::none || raw.empty() || raw.size() > kMaxCompressedRawBytes) return false;
   const std::size_t start = body.size();

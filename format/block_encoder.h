@@ -9,7 +9,7 @@
 
 namespace dovetail::format {
 
-/// Records on their way into one block: their bytes back to back, and where each ends.
+/// The records of a block before encoding: their bytes back to back, and the end of each.
 struct RawBlock {
   std::vector<std::byte> bytes;
   std::vector<std::uint32_t> ends;
@@ -22,7 +22,8 @@ struct RawBlock {
 
 inline constexpr std::uint32_t kDefaultZstdLevel = 3;
 
-/// A block without its place in a file: all but offset, sequence number and first record.
+/// An encoded block without its place in a file: offset, sequence number and first record are
+/// missing.
 struct EncodedBlock {
   std::vector<std::byte> body;  ///< Table and payload as stored.
   Codec codec = Codec::none;
@@ -36,8 +37,9 @@ struct EncodedBlock {
   std::uint32_t stored_bytes() const noexcept { return static_cast<std::uint32_t>(body.size()) - table_bytes; }
 };
 
-/// Compresses where asked and worth it, builds the table, and checksums. A pure function: blocks may be encoded on any
-/// thread, in any order. Compression is kept where it saves at least 1/16 of the raw bytes. `level` is that of zstd.
+/// Builds the table, compresses the records if asked, and computes the checksum. Keeps the
+/// compressed form only if it saves at least 1/16 of the raw bytes. `level` is the zstd level. A
+/// pure function: threads may encode blocks in any order.
 ///
 /// Needs:   at least one record; lengths within docs/format.md. `out` is overwritten, its memory reused.
 /// Threads: any.

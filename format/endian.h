@@ -9,7 +9,8 @@
 
 namespace dovetail::format {
 
-/// Reads an unsigned integer stored with its lowest byte first. Needs `sizeof(T)` bytes at `from`, at any alignment.
+/// Reads an unsigned integer in little-endian order. Needs: `sizeof(T)` bytes at `from`, at any
+/// alignment.
 template <class T>
 requires std::is_unsigned_v<T>
 inline T load_le(const std::byte* from) noexcept {
@@ -23,7 +24,7 @@ inline T load_le(const std::byte* from) noexcept {
   return value;
 }
 
-/// Writes an unsigned integer with its lowest byte first.
+/// Writes an unsigned integer in little-endian order.
 template <class T>
 requires std::is_unsigned_v<T>
 inline void store_le(std::byte* to, T value) noexcept {

@@ -19,7 +19,7 @@ struct Error::Text {
 
 namespace {
 
-// Values from here on are the caller's to mend, or point at its machine; below it the bytes are at fault.
+// From this value on, the caller or the machine is at fault. Smaller values mean damaged bytes.
 constexpr int kFirstUsage = 30;
 
 constexpr struct {
@@ -77,12 +77,13 @@ const char* message_of(int value) noexcept {
   return "unknown error";
 }
 
-// Boost's destructor is protected and not virtual on purpose: nobody deletes a category.
+// Boost makes this destructor protected and not virtual on purpose: no code deletes a category.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 class Category final : public boost::system::error_category {
  public:
-  // The id, not the address, makes codes equal: the library may be linked into several shared objects.
+  // Two codes are equal if the ids, not the addresses, of their categories are equal. So the
+  // library may be linked into several shared objects.
   constexpr Category() noexcept : error_category(0x9E3C61D5A84F20B7ull) {}
 
   const char* name() const noexcept override { return "dovetail"; }
@@ -91,7 +92,7 @@ class Category final : public boost::system::error_category {
 };
 #pragma GCC diagnostic pop
 
-// Neither constructed nor destroyed at run time: codes may be used before and after main().
+// Constant-initialised and never destroyed: codes may be used before and after main().
 constinit const Category kCategory;
 
 }  // namespace
@@ -108,7 +109,7 @@ Error::Error(boost::system::error_code code, std::string detail) noexcept : code
   if (detail.empty()) return;
   try {
     text_ = std::make_shared<Text>(Text{{}, {}, std::move(detail)});
-  } catch (const std::bad_alloc&) {  // the code has to do
+  } catch (const std::bad_alloc&) {  // only the code remains
   }
 }
 
@@ -128,7 +129,7 @@ Error Error::in_file(std::string_view path) const noexcept try {
 }
 
 Error Error::at(std::string_view path, std::uint64_t offset) const noexcept try {
-  // An offset says nothing about another file than its own.
+  // An offset belongs to one file: do not attach the offset to an error that names another file.
   const bool other_file = !path.empty() && !this->path().empty() && path != this->path();
   if (other_file || this->offset().has_value()) return in_file(path);
   Error error = *this;

@@ -18,8 +18,9 @@ inline Error out_of_memory(const std::string& path) noexcept {
   return Error::from_errno(ENOMEM).in_file(path);
 }
 
-/// The error that an exception carries. One of the standard library or of Boost stands for a lack of memory or of threads, or
-/// for what the system reports; its text is kept if there is memory for it.
+/// Returns the error that an exception carries. An exception of the standard library or of Boost
+/// becomes the error code of the system, or ENOMEM if it has none. Its text is kept if there is
+/// memory for it.
 inline Error error_from(const std::exception& failure) noexcept {
   if (const auto* const ours = dynamic_cast<const Exception*>(&failure)) return ours->error();
   int number = ENOMEM;
@@ -38,7 +39,8 @@ inline Error error_from(const std::exception& failure) noexcept {
   }
 }
 
-/// Calls `work`, which returns a `Result`, and turns running out of memory into an error that names the file.
+/// Calls `work`, which returns a `Result`. Turns running out of memory into an error that names the
+/// file.
 template <class Work>
 auto guard_memory(const std::string& path, Work&& work) -> decltype(work()) {
   try {

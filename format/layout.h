@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number of the container format, and nothing else. docs/format.md is the specification; a test compares the two.
+// Every number of the container format, and nothing else. docs/format.md is the specification; a
+// test compares it with this file.
 #pragma once
 
 #include <array>
@@ -11,42 +12,44 @@ namespace dovetail::format {
 inline constexpr std::uint16_t kVersionMajor = 1;
 inline constexpr std::uint16_t kVersionMinor = 0;
 
-// The high bit and the line ends catch transfers that are not 8-bit clean.
+// The high bit and the line ends reveal a transfer that is not 8-bit clean.
 inline constexpr std::array<std::uint8_t, 8> kFileMagic = {0x89, 'D', 'V', 'T', 0x0D, 0x0A, 0x1A, 0x0A};
 inline constexpr std::array<std::uint8_t, 8> kTrailerMagic = {0x89, 'D', 'V', 'T', 'E', 'N', 'D', 0x0A};
 inline constexpr std::uint32_t kBlockSync = 0x4B4C4244;  // "DBLK" as bytes
 
-inline constexpr std::size_t kAlignment = 64;  // every structure begins at a multiple of it
+inline constexpr std::size_t kAlignment = 64;  // every structure begins at a multiple of 64
 inline constexpr std::size_t kFileHeaderBytes = 64;
 inline constexpr std::size_t kBlockHeaderBytes = 64;
 inline constexpr std::size_t kTrailerBytes = 64;
 inline constexpr std::size_t kIndexEntryBytes = 32;
 inline constexpr std::size_t kTableEntryBytes = 4;
 
-/// Values are stored; 0x80 and above may be skipped by readers that do not know them, others may not.
+/// The values are stored in files. A reader skips blocks of an unknown type from 0x80 on, and
+/// refuses all other unknown types.
 enum class BlockType : std::uint8_t { metadata = 1, data = 2, index = 3, footer = 4 };
 inline constexpr std::uint8_t kFirstSkippableType = 0x80;
 
 // Limits, checked before any allocation.
 inline constexpr std::uint32_t kMaxRecordBytes = 0xFFFFFFFFu;
-inline constexpr std::uint32_t kMaxSharedBlockBytes = 64u << 20;  // records of a block with more than one record
+inline constexpr std::uint32_t kMaxSharedBlockBytes = 64u << 20;  // unless the block has one record
 inline constexpr std::uint32_t kMaxBlockRecords = 1u << 20;
 inline constexpr std::uint32_t kMaxMetadataBytes = 16u << 20;
-inline constexpr std::uint32_t kTailBytes = 64u << 10;  // footer block and trailer fit in it
+inline constexpr std::uint32_t kTailBytes = 64u << 10;  // footer block and trailer fit in the last 64 KiB
 inline constexpr std::uint32_t kMaxFooterBytes = kTailBytes - kTrailerBytes - kBlockHeaderBytes;
 inline constexpr std::uint32_t kMaxManifestEntryBytes = 64u << 10;
-inline constexpr std::uint32_t kMaxShardNameBytes = 4096;  // as long as the system lets a path be
+inline constexpr std::uint32_t kMaxShardNameBytes = 4096;                         // the longest path that Linux accepts
 inline constexpr std::uint32_t kMaxShardBlocks = 0xFFFFFFFFu / kIndexEntryBytes;  // data blocks that an index can list
 inline constexpr std::uint32_t kMaxIndexBytes = kMaxShardBlocks * std::uint32_t{kIndexEntryBytes};
 inline constexpr std::uint64_t kMaxShardRecords = std::uint64_t{kMaxShardBlocks} * kMaxBlockRecords;
 inline constexpr std::uint64_t kMaxFileBytes = (std::uint64_t{1} << 63) - 1;  // sums of offsets and lengths cannot wrap
 
-// Larger payloads are stored as they are, so that decoding never needs more memory than this.
+// Larger payloads are stored uncompressed, so that decoding never needs more memory than this.
 inline constexpr std::uint32_t kMaxCompressedRawBytes = kMaxSharedBlockBytes;
-// A Snappy element of three bytes copies at most 64 bytes: output above 22 times the input, and a little, is a lie.
+// A Snappy element of three bytes copies at most 64 bytes. So no valid stream expands to more than
+// 22 times its size plus the slack.
 inline constexpr std::uint64_t kMaxSnappyExpansion = 22;
 inline constexpr std::uint64_t kSnappySlackBytes = 64;
-// A zstd block of four bytes is at most 128 KiB of one byte.
+// A zstd block of four bytes expands to at most 128 KiB of one byte.
 inline constexpr std::uint64_t kMaxZstdExpansion = 32768;
 
 inline constexpr std::uint32_t kMinBlockTarget = 1u << 10;
@@ -59,11 +62,12 @@ inline constexpr char kShardSuffix[] = ".dvt";
 inline constexpr char kManifestRecordType[] = "dovetail.ShardInfo";
 inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFFu;
 
-// What a part of a conversion has finished; until the parts are merged.
+// The shards that one part of a conversion has finished. The file exists until the parts are
+// merged.
 inline constexpr std::uint32_t kPartShardNumber = 0xFFFFFFFDu;
 inline constexpr char kPartRecordType[] = "dovetail.Part";
 
-// The index of a TFRecord file lies beside it, under its name and this suffix.
+// The index of a TFRecord file lies beside the file, with the same name and this suffix.
 inline constexpr char kTfrecordIndexSuffix[] = ".dvi";
 inline constexpr std::uint32_t kTfrecordIndexShardNumber = 0xFFFFFFFEu;
 inline constexpr char kTfrecordIndexRecordType[] = "dovetail.TfrecordIndex";

@@ -16,15 +16,15 @@
 namespace dovetail::format {
 namespace {
 
-// No message of ours nests deeper than 2; unknown fields may.
+// The container's own messages nest at most 2 levels deep; unknown fields may nest deeper.
 constexpr int kMaxNesting = 16;
 
 Error bad_message(const char* what, const std::string& detail) {
   return Error(Errc::bad_message, std::string(what) + ": " + detail);
 }
 
-/// Whether every field of a message ends within it. Protobuf, which does not know where its input ends, otherwise sets aside
-/// up to 50 MB for an unknown field because a length claims them.
+/// Checks that every field of a message ends within the message. Protobuf does not know where its
+/// input ends: for an unknown field it would allocate up to 50 MB because a length claims so.
 Result<void> check_lengths(const char* what, ByteView bytes) {
   WireCursor cursor(bytes);
   WireFault fault;
@@ -88,13 +88,14 @@ ShardInfo value_of(const proto::ShardInfo& in) {
   return info;
 }
 
-/// Whether `total` can be the sum of `count` numbers in [min, max]. Needs: `count > 0`. Divides, so that nothing wraps.
+/// Returns whether `total` can be the sum of `count` numbers in [min, max]. Needs: `count > 0`.
+/// Divides instead of multiplying, so that nothing wraps.
 bool can_add_up(std::uint64_t total, std::uint64_t count, std::uint64_t min, std::uint64_t max) noexcept {
   const std::uint64_t rounded_up = total / count + (total % count != 0 ? 1 : 0);
   return total / count >= min && rounded_up <= max;
 }
 
-/// What contradicts itself, or nullptr.
+/// Returns which fields contradict each other, or nullptr.
 const char* contradiction_in(const ShardInfo& info) noexcept {
   if (info.run_records == 0 || info.run_records > kMaxRunRecords) return "run_records is out of range";
   if (info.blocks > kMaxShardBlocks) return "too many blocks";
@@ -125,7 +126,7 @@ const char* contradiction_in(const ShardInfo& info) noexcept {
   return nullptr;
 }
 
-/// What is wrong with what is said of a file, or nullptr.
+/// Returns what is wrong with the description of a file, or nullptr.
 const char* wrong_with_file(const ShardInfo& info) noexcept {
   if (info.name.empty()) return "name is missing";
   if (info.name.size() > kMaxShardNameBytes) return "the name is longer than 4096 bytes";

@@ -5,7 +5,7 @@
 
 namespace dovetail::detail {
 
-/// What a call on an object gets that was moved from.
+/// The error of a call on an object that was moved from.
 inline Error moved_from() {
   return Error(Errc::closed, "the object was moved from");
 }

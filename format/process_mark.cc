@@ -11,19 +11,21 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A number that a forked child finds to be 0; null where the kernel has nothing of the kind.
+/// Returns a number that the kernel resets to 0 in a forked child, or null if the kernel cannot do
+/// that.
 std::atomic<std::uint64_t>* number_of_process() noexcept {
   constexpr std::size_t kBytes = 4096;
   void* const page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
-  // An emulator may take any advice, and follow none.
+  // An emulator may accept any advice and ignore it. So check first that nonsense advice is
+  // refused.
   const bool any_taken = ::madvise(page, kBytes, -1) == 0;
   if (!any_taken && ::madvise(page, kBytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<std::uint64_t>(0);
   ::munmap(page, kBytes);
   return nullptr;
 }
 
-/// Of no process before or after with the same number either.
+/// Mixes the clock with the process id, because a later process may reuse the id.
 std::uint64_t new_number() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -37,7 +39,7 @@ std::uint64_t new_number() noexcept {
 std::uint64_t ProcessMark::current() noexcept {
   static std::atomic<std::uint64_t>* const number = number_of_process();
   if (number == nullptr) return static_cast<std::uint64_t>(::getpid());
-  // Relaxed: the number is all there is to see, and the first one stays.
+  // Relaxed order suffices: no other data depends on the number, and the first number stored stays.
   std::uint64_t seen = number->load(std::memory_order_relaxed);
   if (seen != 0) [[likely]]
     return seen;

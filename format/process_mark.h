@@ -9,17 +9,18 @@
 
 namespace dovetail::detail {
 
-/// The process that something with threads or a file that is being written was made in. In a fork of it there are none of these
-/// threads, the locks are as they happened to be, and the file has one position for both: what was made before must be left
-/// alone there.
+/// Remembers the process in which an object with threads, or with a file being written, was made. A
+/// fork of that process has none of these threads, finds locks in an arbitrary state, and shares
+/// the file position with its parent. So the child must not touch the object.
 ///
-/// Threads: any. Cost: a load from a page that the kernel clears in a forked child; a system call where it cannot.
+/// Threads: any. Cost: one load from a page that the kernel clears in a forked child, or a system
+/// call if the kernel cannot do that.
 class ProcessMark {
  public:
   ProcessMark() noexcept : process_(current()) {}
 
   bool forked() const noexcept { return process_ != current(); }
-  /// What a call on it gets in the child.
+  /// The error of a call on the object in the child.
   Error error() const;
 
  private:
@@ -27,7 +28,7 @@ class ProcessMark {
   std::uint64_t process_;
 };
 
-/// Takes over something that must not be destroyed in this process.
+/// Takes over an object and never destroys it.
 template <class T>
 void leave_alone(T object) noexcept {
   union Kept {

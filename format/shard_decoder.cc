@@ -9,7 +9,7 @@
 namespace dovetail::format {
 namespace {
 
-// The file header and a metadata block without a body.
+// Offset of the first data block after a metadata block without a body.
 constexpr std::uint64_t kLeastDataOffset = kFileHeaderBytes + kBlockHeaderBytes;
 
 Error contradiction(const std::string& left, std::uint64_t left_value, const std::string& right,
@@ -27,7 +27,8 @@ struct WholeBlock {
   ByteView body;
 };
 
-/// The block that begins with `bytes` at `offset` in the file; it may be followed by more.
+/// Decodes the block at the front of `bytes`, which is at `offset` in the file. More bytes may
+/// follow.
 Result<WholeBlock> decode_message_block(ByteView bytes, BlockType type, const char* what, std::uint64_t offset,
                                         std::uint64_t file_id) {
   const std::string name = what;
@@ -46,7 +47,7 @@ Result<WholeBlock> decode_message_block(ByteView bytes, BlockType type, const ch
   return WholeBlock{*header, body};
 }
 
-/// Whether footer and trailer tell the same, and the index fits between the data and the footer.
+/// Checks that footer and trailer agree, and that the index fits between the data and the footer.
 Result<void> check_footer(const ShardTail& tail) {
   const ShardInfo& info = tail.footer.info;
   const Trailer& trailer = tail.trailer;
@@ -131,7 +132,8 @@ Result<ShardTail> decode_tail(ByteView tail, std::uint64_t file_bytes) {
                                      " bytes, but the file has " + std::to_string(file_bytes)),
                      trailer_offset);
   }
-  // The trailer's own check keeps its footer offset inside the file; it must also be inside what was read.
+  // The trailer's own check keeps the footer offset inside the file. The footer must also lie in
+  // the bytes read.
   const std::uint64_t from_end = file_bytes - trailer->footer_offset;
   if (from_end > tail.size()) {
     return at_offset(Error(Errc::bad_length, "footer and trailer take " + std::to_string(from_end) + " bytes"),
@@ -151,7 +153,7 @@ Result<ShardTail> decode_tail(ByteView tail, std::uint64_t file_bytes) {
   auto footer = decode_footer(block->body);
   if (!footer) return fail(footer.error());
 
-  // Before the footer: metadata, skippable blocks, data blocks, index.
+  // Blocks before the footer: one metadata block, skippable blocks, data blocks, one index.
   const auto skipped = static_cast<std::uint32_t>(block->header.sequence - trailer->blocks - 2);
   ShardTail result{*trailer, std::move(*footer), 1 + skipped};
   if (auto agrees = check_footer(result); !agrees) return fail(agrees.error());

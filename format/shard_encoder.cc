@@ -11,7 +11,7 @@
 namespace dovetail::format {
 namespace {
 
-/// Appends `Bytes` zero bytes and gives the place to fill.
+/// Appends `Bytes` zero bytes and returns them for the caller to fill.
 template <std::size_t Bytes>
 std::span<std::byte, Bytes> extend(std::vector<std::byte>& out) {
   out.resize(out.size() + Bytes);
@@ -27,7 +27,7 @@ BlockHeader message_header(BlockType type, ByteView body) {
   return header;
 }
 
-// Asked before encoding: Protocol Buffers cannot serialise more than 2 GiB.
+// Check the size before encoding: Protocol Buffers cannot serialise more than 2 GiB.
 std::uint64_t text_bytes(const Metadata& metadata) noexcept {
   std::uint64_t bytes = metadata.record_type.size() + metadata.writer.size() + metadata.schema.size();
   for (const auto& [key, value] : metadata.user) bytes += key.size() + value.size();

@@ -16,20 +16,23 @@
 
 namespace dovetail::format {
 
-/// Puts encoded blocks into a file, one after the other: bytes out, no I/O.
+/// Turns encoded blocks into the bytes of a file. Does no I/O.
 ///
-/// Each call appends what the file gets next to `out`. The caller writes it and clears it; the bytes of the file are all
-/// that was ever appended, in order.
+/// Each call appends the next bytes of the file to `out`. The caller writes and clears `out`. The
+/// file is the concatenation of all bytes appended.
 /// Threads: none.
 class ShardEncoder {
  public:
   ShardEncoder(const DatasetId& dataset_id, std::uint32_t shard_number);
 
-  /// File header and metadata block; first. Errors: `invalid_option` where the metadata exceed their limit.
+  /// Appends the file header and the metadata block. Call `begin` first.
+  /// Errors: `invalid_option` if the metadata exceed their limit.
   Result<void> begin(const Metadata& metadata, std::vector<std::byte>& out);
-  /// One data block: header, body and padding. Errors: `bad_length` past 2^32 blocks.
+  /// Appends one data block: header, body and padding. Errors: `bad_length` after `kMaxShardBlocks`
+  /// blocks.
   Result<void> add(const EncodedBlock& block, std::vector<std::byte>& out);
-  /// Index, footer and trailer; last. `fingerprint` covers the records, see `RecordFingerprint`.
+  /// Appends index, footer and trailer. Call `finish` last. `fingerprint` covers the records, see
+  /// `RecordFingerprint`.
   ShardInfo finish(std::uint64_t run_records, std::uint64_t fingerprint, std::vector<std::byte>& out);
 
   std::uint64_t records() const noexcept { return info_.records; }
@@ -45,8 +48,8 @@ class ShardEncoder {
   std::vector<std::byte> index_;
 };
 
-/// The fingerprint of a shard's records: CRC32C of their bytes (high half) and of their lengths as u32 (low half). It
-/// does not depend on blocks or codec.
+/// The fingerprint of a shard's records: CRC32C of their bytes (high half) and of their lengths as
+/// u32 (low half). It depends neither on blocks nor on the codec.
 class RecordFingerprint {
  public:
   void add(ByteView record) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tag is follows from the tag before it, and whether it is a literal or a copy is what a processor cannot guess.
-// So the fast loop takes a copy and the literal that may follow it in one step, finds both lengths without a branch, and
-// guesses only that nothing rare happens. Bytes are moved in whole chunks, more than are asked for; the next step
-// overwrites what was too much.
+// The place of a tag depends on the tag before it, and a processor cannot predict whether a tag is
+// a literal or a copy. So one step of the fast loop takes a copy and the literal that may follow
+// it. It finds both lengths without a branch, and only predicts that nothing rare happens. The loop
+// moves whole chunks, which may be more bytes than needed; the next step overwrites the excess.
 #include "format/snappy_decoder.h"
 
 #include <algorithm>
@@ -19,23 +19,26 @@ enum TagType : std::size_t { literal = 0, copy_1 = 1, copy_2 = 2, copy_4 = 3 };
 
 constexpr std::size_t kChunk = 16;
 constexpr std::size_t kLongestCopy = 64;
-constexpr std::size_t kLongestShortLiteral = 60;  // a longer one has its length behind the tag
+constexpr std::size_t kLongestShortLiteral = 60;  // a longer literal has its length behind the tag
 
-// What one step of the fast loop reads: the tag of a copy, its offset, the tag of a literal, and whole chunks of it.
+// One step of the fast loop reads the tag of a copy, its offset, the tag of a literal, and whole
+// chunks of the literal.
 constexpr std::size_t kStepReads = 1 + 2 + 1 + 4 * kChunk;
-// What one step writes: the copy, and then whole chunks for the literal.
+// One step writes the copy, and then whole chunks for the literal.
 constexpr std::size_t kStepWrites = kLongestCopy + 4 * kChunk;
 static_assert(4 * kChunk >= kLongestCopy && 4 * kChunk >= kLongestShortLiteral);
-// So the copy of a step ends before raw_end, from where the room for a rare literal is counted.
+// The copy of a step must end before raw_end, because the room for a rare literal is counted from
+// there.
 static_assert(kDecodeSlack <= kStepWrites - kLongestCopy);
 
-// About as far as writing gets while a line of memory is on its way to the core.
+// About how many bytes are written while a cache line is on its way to the core.
 constexpr std::size_t kPrefetchBytes = 1024;
 
-// What the tag of a copy says. All others, rare in this place, have an offset of 0, which never passes for a good one.
+// What the tag of a copy encodes. All other tags are rare here. They get an offset of 0, which
+// never passes the check.
 struct Tags {
-  std::array<std::uint32_t, 256> offset{};                       // by tag: the part of the offset that is in it
-  std::array<std::uint32_t, 4> offset_mask{0, 0xFF, 0xFFFF, 0};  // by type: the part that is behind it
+  std::array<std::uint32_t, 256> offset{};                       // by tag: the offset bits in the tag
+  std::array<std::uint32_t, 4> offset_mask{0, 0xFF, 0xFFFF, 0};  // by type: the offset bits behind the tag
   std::array<std::uint8_t, 256> length{};                        // by tag
 };
 constexpr Tags kTags = []() {
@@ -48,8 +51,9 @@ constexpr Tags kTags = []() {
   return tags;
 }();
 
-// Eight bytes that repeat a pattern of 1 to 7 bytes: the pattern times `spread`. As a store of them moves on by a whole
-// number of patterns, `step`, the next store is the same eight bytes again.
+// Eight bytes that repeat a pattern of 1 to 7 bytes: the pattern times `spread`. `step` is a whole
+// number of patterns, so each store, `step` bytes after the one before, writes the same eight
+// bytes.
 struct Repetition {
   std::uint64_t keep = 0;
   std::uint64_t spread = 0;
@@ -66,7 +70,7 @@ constexpr std::array<Repetition, 8> kRepetitions = []() {
   return repetitions;
 }();
 
-// Hides where a value came from, so that compilers choose between two values without a branch.
+// Hides the origin of a value, so that the compiler chooses between two values without a branch.
 template <class T>
 inline void make_opaque(T& value) noexcept {
 #if defined(__GNUC__)
@@ -76,7 +80,7 @@ inline void make_opaque(T& value) noexcept {
 
 inline void prefetch(std::uintptr_t address) noexcept {
 #if defined(__GNUC__)
-  // It may lie behind the buffer, where no pointer may.
+  // The address may lie behind the buffer, so it is an integer: such a pointer would be undefined.
   __builtin_prefetch(reinterpret_cast<const void*>(address), 1);  // NOLINT(performance-no-int-to-ptr)
 #endif
 }
@@ -87,8 +91,9 @@ inline void copy_chunk(std::byte* to, const std::byte* from) noexcept {
   std::memcpy(to, chunk.data(), kChunk);
 }
 
-// A copy from a chunk's length away or further, or one that does not reach into what it writes. Needs: `length` is up to
-// 64. Writes whole chunks.
+// Copies from at least a chunk's length away, or a source that does not overlap the bytes written.
+// Writes whole chunks.
+// Needs: `length` is up to 64.
 inline void copy_far(std::byte* to, const std::byte* from, std::size_t length) noexcept {
   copy_chunk(to, from);
   copy_chunk(to + kChunk, from + kChunk);
@@ -98,13 +103,13 @@ inline void copy_far(std::byte* to, const std::byte* from, std::size_t length) n
   }
 }
 
-// What a copy from 1 to 7 bytes away begins with.
+// Returns the first eight bytes of a copy from 1 to 7 bytes away.
 inline std::uint64_t repeated_bytes(const std::byte* from, std::size_t offset) noexcept {
   return (load_le<std::uint64_t>(from) & kRepetitions[offset].keep) * kRepetitions[offset].spread;
 }
 
-// A copy that reaches into what it writes: the last `offset` bytes again and again. Writes less than a chunk behind its
-// end.
+// A copy whose source overlaps its target: repeats the last `offset` bytes. Writes less than a
+// chunk behind its end.
 void repeat(std::byte* to, std::size_t offset, std::size_t length) noexcept {
   std::byte* const end = to + length;
   const std::byte* from = to - offset;
@@ -113,12 +118,13 @@ void repeat(std::byte* to, std::size_t offset, std::size_t length) noexcept {
     for (; to < end; to += kRepetitions[offset].step) store_le(to, bytes);
     return;
   }
-  // Below a chunk's length each store ends in bytes that are not of the pattern; the next one puts that right.
+  // If `offset` is below a chunk's length, the last bytes of each store are not of the pattern. The
+  // next store overwrites these bytes.
   const std::size_t step = std::min(offset, kChunk);
   for (; to < end; to += step, from += step) copy_chunk(to, from);
 }
 
-// A place in both streams. `in` is null where the input was found damaged.
+// A position in both streams. `in` is null if the input is damaged.
 struct Place {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
@@ -131,7 +137,8 @@ struct Bounds {
   std::byte* raw_end = nullptr;
   std::size_t slack = 0;  // behind raw_end, at most kDecodeSlack
 
-  // Whether a copy of `length` bytes may write whole chunks, the last of which starts before the copy's end.
+  // Returns whether a copy of `length` bytes may write whole chunks. The last chunk starts before
+  // the copy's end.
   bool has_room(const std::byte* to, std::size_t length) const noexcept {
     return length + kChunk <= static_cast<std::size_t>(raw_end - to) + slack;
   }
@@ -143,7 +150,7 @@ std::uint32_t load_some(const std::byte* from, std::size_t bytes) noexcept {
   return value;
 }
 
-// A copy, with all checks. Needs: `length` is 1 to 64.
+// Copies with all checks. Needs: `length` is 1 to 64.
 [[gnu::noinline]] bool copy_back(std::byte* to, std::size_t offset, std::size_t length, const Bounds& bounds) noexcept {
   if (offset == 0 || offset > static_cast<std::size_t>(to - bounds.out)) return false;
   if (length > static_cast<std::size_t>(bounds.raw_end - to)) return false;
@@ -155,7 +162,9 @@ std::uint32_t load_some(const std::byte* from, std::size_t bytes) noexcept {
   return true;
 }
 
-// The same, where there is room for eight bytes: numbers with leading zeros are full of these.
+// The same with a short cut for up to eight bytes, which are frequent in numbers with leading
+// zeros.
+// Needs: room for eight bytes at `to`.
 inline bool copy_near(std::byte* to, std::size_t offset, std::size_t length, const Bounds& bounds) noexcept {
   const bool is_short = offset - 1 < kRepetitions.size() - 1 && length <= 8;
   if (!is_short || offset > static_cast<std::size_t>(to - bounds.out)) return copy_back(to, offset, length, bounds);
@@ -163,7 +172,7 @@ inline bool copy_near(std::byte* to, std::size_t offset, std::size_t length, con
   return true;
 }
 
-// One tag of any kind at any place, with all checks. Needs: `at.in` is before the end.
+// Decodes one tag of any kind at any place, with all checks. Needs: `at.in` is before the end.
 [[gnu::noinline]] Place decode_tag(Place at, const Bounds& bounds) noexcept {
   const auto tag = std::to_integer<std::uint32_t>(*at.in++);
   const auto stored = static_cast<std::size_t>(bounds.in_end - at.in);
@@ -175,7 +184,7 @@ inline bool copy_near(std::byte* to, std::size_t offset, std::size_t length, con
       if (length_bytes > stored) return {};
       length = load_some(at.in, length_bytes);
     }
-    ++length;  // 2^32 comes out as 0, as it does in the packaged library, whose answer counts
+    ++length;  // 2^32 wraps to 0 as in the packaged library, which this decoder must match
     if (length > stored - length_bytes || length > static_cast<std::size_t>(bounds.raw_end - at.out)) return {};
     if (length != 0) std::memcpy(at.out, at.in + length_bytes, length);
     return {at.in + length_bytes + length, at.out + length};
@@ -189,7 +198,7 @@ inline bool copy_near(std::byte* to, std::size_t offset, std::size_t length, con
   return {at.in + offset_bytes, at.out + length};
 }
 
-// Decodes as long as there is room for whole steps on both sides.
+// Decodes as long as both streams have room for a whole step.
 Place decode_most(Place at, const Bounds& bounds) noexcept {
   if (static_cast<std::size_t>(bounds.in_end - at.in) < kStepReads) return at;
   if (static_cast<std::size_t>(bounds.raw_end - at.out) + bounds.slack < kStepWrites) return at;
@@ -205,8 +214,8 @@ Place decode_most(Place at, const Bounds& bounds) noexcept {
     const std::size_t length = kTags.length[word & 0xFF];
     const std::size_t offset = (rest & kTags.offset_mask[type]) + kTags.offset[word & 0xFF];
 
-    // If what follows is a literal, the next copy is behind its bytes, otherwise right here. The order of these sums is
-    // that of the longest wait; compilers would choose another one.
+    // If the next tag is a literal, the next copy is behind the bytes of the literal; otherwise it
+    // is here. The sums are in the order of the critical path, which compilers would change.
     const std::byte* const here = in + 1 + type;
     const std::uint64_t tag = rest >> (8 * type);
     auto more = static_cast<std::size_t>(tag >> 2) & 0x3F;
@@ -231,7 +240,7 @@ Place decode_most(Place at, const Bounds& bounds) noexcept {
       }
       if (!copy_near(out, offset, length, bounds)) return {};
     } else {
-      // Before it was checked it was a number, because it may have been before the buffer.
+      // `from` was an integer until this check, because it could lie before the buffer.
       copy_far(out, reinterpret_cast<const std::byte*>(from), length);  // NOLINT(performance-no-int-to-ptr)
     }
     out += length;
@@ -256,7 +265,8 @@ Place decode_most(Place at, const Bounds& bounds) noexcept {
     out += literal_bytes;
     in = next;
   }
-  // The last step may have ended in the slack; then there is more than was asked for.
+  // The last step may have ended in the slack. Then the stream has more bytes than the caller asked
+  // for.
   if (out > bounds.raw_end) return {};
   return {in, out};
 }

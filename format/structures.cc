@@ -71,7 +71,7 @@ Result<void> check_data_counts(std::uint32_t records, std::uint32_t raw_bytes, s
   if (records > 1 && raw_bytes > kMaxSharedBlockBytes) {
     return bad_length(exceeds("the size of the records of a block", raw_bytes, kMaxSharedBlockBytes));
   }
-  // A single record always has "one size", so it needs no table.
+  // A single record always has "one size", so a table would be wrong for it.
   const bool table_fits = table_bytes == 0 || (records > 1 && table_bytes == records * kTableEntryBytes);
   if (!table_fits) {
     return bad_length("a table of " + std::to_string(table_bytes) + " bytes for " + std::to_string(records) +

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixed-size structures of the container: values to 64 bytes and back. See docs/format.md.
+// The fixed-size structures of the container: conversion between values and bytes. See
+// docs/format.md.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ struct FileHeader {
 /// High half: CRC32C of the dataset id; low half: the shard number.
 std::uint64_t make_file_id(const DatasetId& dataset_id, std::uint32_t shard_number) noexcept;
 
-/// Whether readers that do not know the type pass over the block. Such blocks lie between metadata and data only.
+/// Returns whether readers that do not know the type skip the block. Such blocks lie only between
+/// metadata and data.
 constexpr bool is_skippable(BlockType type) noexcept {
   return static_cast<std::uint8_t>(type) >= kFirstSkippableType;
 }
@@ -79,28 +81,30 @@ struct Trailer {
   friend bool operator==(const Trailer&, const Trailer&) = default;
 };
 
-// Encoding cannot fail. Decoding checks magic, CRC, reserved bytes, limits and that the lengths agree with each other;
-// errors carry no file or offset, which the caller adds.
+// Encoding cannot fail. Decoding checks magic, CRC, reserved bytes, limits, and that the lengths
+// agree. Errors carry neither file nor offset; the caller adds them.
 
 void encode(const FileHeader& header, std::span<std::byte, kFileHeaderBytes> out) noexcept;
 /// Errors: `not_dovetail`, `header_checksum`, `unsupported_version`.
 Result<FileHeader> decode_file_header(std::span<const std::byte, kFileHeaderBytes> in);
 
 void encode(const BlockHeader& header, std::span<std::byte, kBlockHeaderBytes> out) noexcept;
-/// A header whose type `is_skippable` is returned with whatever type and codec it has.
-/// Errors: `header_checksum` (also for a wrong sync word), `unsupported_version` for an unknown type or codec that may not
-/// be skipped, `bad_length`.
+/// Returns a header whose type `is_skippable` with any type and codec.
+/// Errors: `header_checksum` (also for a wrong sync word); `unsupported_version` for an unknown
+/// type or codec in a block that may not be skipped; `bad_length`.
 Result<BlockHeader> decode_block_header(std::span<const std::byte, kBlockHeaderBytes> in);
 
 void encode(const IndexEntry& entry, std::span<std::byte, kIndexEntryBytes> out) noexcept;
-/// Errors: `bad_length`, `unsupported_version`. The index block's CRC covers the bytes.
+/// Errors: `bad_length`, `unsupported_version`. The entry has no CRC: the CRC of the index block
+/// covers it.
 Result<IndexEntry> decode_index_entry(std::span<const std::byte, kIndexEntryBytes> in);
 
 void encode(const Trailer& trailer, std::span<std::byte, kTrailerBytes> out) noexcept;
 /// Errors: `unfinished` unless magic and CRC hold, `unsupported_version`, `bad_length`.
 Result<Trailer> decode_trailer(std::span<const std::byte, kTrailerBytes> in);
 
-/// Whether lengths, codec and record count of a block can be true together: the limits of docs/format.md.
+/// Checks that lengths, codec and record count of a block are within the limits of docs/format.md
+/// and can be true together.
 Result<void> check_block_lengths(BlockType type, Codec codec, std::uint32_t records, std::uint32_t stored_bytes,
                                  std::uint32_t raw_bytes, std::uint32_t table_bytes);
 

@@ -61,7 +61,8 @@ bool WireCursor::read_long_size(std::size_t& size, WireFault& fault) noexcept {
 }
 
 bool WireCursor::skip(std::uint32_t tag, int depth, WireFault& fault) noexcept {
-  // The open groups; a stack of our own, so that hostile bytes cannot use up that of the thread.
+  // The open groups. A stack of our own, so that hostile bytes cannot exhaust the stack of the
+  // thread.
   std::array<std::uint32_t, kWireDepth> open{};
   std::size_t groups = 0;
   const std::byte* start = at_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of Protocol Buffers, read within bounds. What is accepted is what the C++ library accepts, to the bit:
-// numbers in more bytes than they need, tags whose bits above the 32nd are lost, groups up to a depth.
+// The wire format of Protocol Buffers, read within bounds. The code accepts exactly what the C++
+// library accepts: varints in more bytes than they need, tags whose bits above the 32nd are lost,
+// groups up to a depth.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +23,23 @@ constexpr std::uint32_t wire_tag(std::uint32_t field, WireType type) noexcept {
   return field << 3 | static_cast<std::uint32_t>(type);
 }
 
-/// What is wrong with a message, and where.
+/// The fault of a message, and its place.
 struct WireFault {
   const char* what = nullptr;
   const std::byte* at = nullptr;
 };
 
-/// How deep messages and groups may lie in each other, as in the C++ library.
+/// The limit of nested messages and groups, as in the C++ library.
 constexpr int kWireDepth = 100;
-/// The longest message, as in the C++ library.
+/// The limit of a message's bytes, as in the C++ library.
 constexpr std::uint64_t kWireBytes = 0x7FFFFFFF;
 /// Bytes of the longest varint.
 constexpr std::size_t kVarintBytes = 10;
 
-/// Walks over the fields of one message. Where a call fails, it says why in `fault`, and the cursor is of no more use.
+/// Walks over the fields of one message. A call that fails puts the reason into `fault`; after that
+/// the cursor must not be used.
 ///
-/// Ownership: borrows the bytes, and so does all that it hands out.
+/// Ownership: borrows the bytes. All views that it returns borrow them, too.
 class WireCursor {
  public:
   WireCursor() noexcept = default;
@@ -55,7 +57,7 @@ class WireCursor {
     return read_long_varint(value, fault);
   }
 
-  /// The tag of a field. One that no field can have, among them the end of a group, is refused.
+  /// Reads the tag of a field. Refuses tags that no field can have, such as the end of a group.
   bool read_tag(std::uint32_t& tag, WireFault& fault) noexcept {
     const std::byte* const start = at_;
     if (!read_any_tag(tag, fault)) return false;
@@ -63,7 +65,7 @@ class WireCursor {
     return fail(fault, tag >> 3 == 0 ? "field number 0" : "the end of a group that did not begin", start);
   }
 
-  /// A length, and as many bytes.
+  /// Reads a length and as many bytes.
   bool read_bytes(ByteView& bytes, WireFault& fault) noexcept {
     std::size_t size = 0;
     if (at_ != end_ && std::to_integer<unsigned>(*at_) < 0x80) {
@@ -86,7 +88,7 @@ class WireCursor {
     return true;
   }
 
-  /// Passes over the rest of the field that `tag` begins. `depth` is how many groups may still lie in each other.
+  /// Skips the rest of the field that `tag` begins. `depth` limits the nesting of groups.
   bool skip(std::uint32_t tag, int depth, WireFault& fault) noexcept;
 
  private:

@@ -17,7 +17,7 @@ struct FreeContext {
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
 };
 
-/// The context of this thread; null where there is no memory for one.
+/// Returns the context of this thread; null if there is no memory for one.
 template <class Context, Context* (*create)()>
 Context* context_of_thread() noexcept {
   thread_local std::unique_ptr<Context, FreeContext> context;
@@ -44,7 +44,8 @@ bool append_zstd_frame(ByteView raw, std::uint32_t level, std::vector<std::byte>
 }
 
 Result<void> decode_zstd_frame(ByteView stored, std::span<std::byte> raw) {
-  // Some builds of the library also decode what came before RFC 8878, with decoders that nobody tends any more.
+  // Some builds of the library also decode frames from before RFC 8878, with decoders that nobody
+  // maintains.
   if (stored.size() < sizeof(std::uint32_t) || load_le<std::uint32_t>(stored.data()) != ZSTD_MAGICNUMBER) {
     return damaged("data has no frame");
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Crc32cBackend kPortable{"portable", crc32c_portable};
 
-// The one that uses the processor's instruction.
+// The back end that uses the processor's CRC instruction.
 #if defined(DOVETAIL_CRC32C_SSE42)
 #define DOVETAIL_CRC32C_NATIVE
 constexpr Crc32cBackend kNative{"sse4.2", crc32c_sse42};
@@ -35,7 +35,8 @@ constexpr Crc32cBackend kIsal{"isa-l", crc32c_isal};
 Crc32cChoice choose() noexcept {
   Crc32cChoice choice{kPortable, kPortable};
 #if defined(DOVETAIL_CRC32C_NATIVE)
-  // Without the instruction ISA-L falls back to a byte at a time, slower than ours.
+  // Without the instruction, ISA-L takes one byte at a time, which is slower than the portable back
+  // end.
   if (!native_usable()) return choice;
   choice = {kNative, kNative};
 #endif

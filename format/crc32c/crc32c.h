@@ -15,7 +15,7 @@ namespace dovetail::format {
 /// Cost:    the fastest of the back ends that this processor runs, chosen once.
 std::uint32_t crc32c(ByteView bytes, std::uint32_t before = 0) noexcept;
 
-/// A CRC stored inside data that is itself checked by CRC; TFRecord uses it.
+/// Masks a CRC that is stored inside data that is itself checked by CRC, as TFRecord does.
 constexpr std::uint32_t mask_crc(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled with -march=armv8-a+crc, so it includes nothing whose inline functions other files share.
+// Compiled with -march=armv8-a+crc. So this file includes no inline functions that other files
+// share.
 #include <arm_acle.h>
 
 #include "format/crc32c/crc32c_backends.h"

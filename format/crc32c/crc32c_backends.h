@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The implementations behind crc32c.h, each in a file of its own. Only plain types here: one of them is compiled for a
-// newer processor than the rest, and must not leave such code in inline functions that others share.
+// The implementations behind crc32c.h, each in its own file. This header uses plain types only:
+// some of these files are compiled for newer processors, and must not emit such code for inline
+// functions that other files share.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,14 @@ namespace dovetail::format {
 /// Continues the raw CRC register over `size` bytes; no inversion at either end.
 using Crc32cUpdate = std::uint32_t(std::uint32_t state, const std::byte* data, std::size_t size) noexcept;
 
-/// Any processor: eight tables, eight bytes at a time.
+/// For any processor: eight bytes at a time, by eight tables.
 Crc32cUpdate crc32c_portable;
-/// x86-64 with SSE4.2: one instruction per eight bytes; best where setting up more costs more than it saves.
+/// For x86-64 with SSE4.2: one instruction per eight bytes. Best for short inputs, where a longer
+/// set-up costs more than it saves.
 Crc32cUpdate crc32c_sse42;
-/// Arm with the CRC32 extension, which every server's has: the same.
+/// For Arm with the CRC32 extension, which every server has: one instruction per eight bytes.
 Crc32cUpdate crc32c_armv8;
-/// ISA-L, which chooses among its own versions for this processor; best for long inputs.
+/// ISA-L, which chooses its version for this processor. Best for long inputs.
 Crc32cUpdate crc32c_isal;
 
 /// A back end that is compiled in and that this processor can run.
@@ -26,7 +28,7 @@ struct Crc32cBackend {
   Crc32cUpdate* update = nullptr;
 };
 
-/// The back ends to use on this processor, short inputs and long ones.
+/// The back ends for this processor, for short inputs and for long ones.
 struct Crc32cChoice {
   Crc32cBackend small;  ///< Below `kCrc32cLargeBytes`.
   Crc32cBackend large;
@@ -34,7 +36,7 @@ struct Crc32cChoice {
 inline constexpr std::size_t kCrc32cLargeBytes = 256;
 const Crc32cChoice& crc32c_choice() noexcept;
 
-/// Every back end that can be used here, for tests that compare them.
+/// Every back end that this processor can run. Tests compare them.
 struct Crc32cBackends {
   Crc32cBackend items[3];
   std::size_t count = 0;

@@ -6,8 +6,8 @@
 namespace dovetail::format {
 
 std::uint32_t crc32c_isal(std::uint32_t state, const std::byte* data, std::size_t size) noexcept {
-  constexpr std::size_t kPiece = std::size_t{1} << 30;  // the length is an int
-  // The parameter is not const, but the function only reads.
+  constexpr std::size_t kPiece = std::size_t{1} << 30;  // `crc32_iscsi` takes the length as an int
+  // `crc32_iscsi` takes a pointer to non-const, but only reads.
   auto* bytes = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(data));
   while (size > 0) {
     const std::size_t piece = size < kPiece ? size : kPiece;

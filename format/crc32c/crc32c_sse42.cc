@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled with -msse4.2, so it includes nothing whose inline functions other files share.
+// Compiled with -msse4.2. So this file includes no inline functions that other files share.
 #include <nmmintrin.h>
 
 #include "format/crc32c/crc32c_backends.h"

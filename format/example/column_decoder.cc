@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of one writer have their features in one order. So the name at each place is expected to be the one that the record
-// before had there, and only where it is not, it is looked up. What is unusual in a record (names that come again, a feature that
-// does not fit) is found out on a slower way, which resolves the names first and knows what to say.
+// Records of one writer have their features in one order. So the decoder expects at each place the
+// name that the previous record had there, and looks a name up only if it differs. An unusual
+// record (a repeated name, a feature that does not fit) takes a slower path. That path resolves the
+// names first and can explain the error.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -25,7 +26,7 @@ namespace {
 
 using namespace format;
 
-// As many features as a record may have and still be a usual one.
+// A record with more features than this takes the slow path.
 constexpr std::size_t kMostPlaces = 2 * kMaxColumns;
 constexpr std::size_t kNoColumn = ~std::size_t{0};
 constexpr std::byte kBytesOne{wire_tag(1, WireType::bytes)};
@@ -34,8 +35,8 @@ constexpr std::byte kBytesThree{wire_tag(3, WireType::bytes)};
 constexpr std::byte kVarintOne{wire_tag(1, WireType::varint)};
 constexpr std::byte kFixedOne{wire_tag(1, WireType::fixed32)};
 
-/// Takes the length of the field that `at` is on, if its tag is `tag` and it ends exactly at `end`. What is not that simple is
-/// left to others.
+/// Takes the length of the field at `at`, if its tag is `tag` and the field ends exactly at `end`.
+/// Returns false for anything less simple; the caller then takes another path.
 inline bool take_last(const std::byte*& at, const std::byte* end, std::byte tag) noexcept {
   if (end - at < 2 || at[0] != tag) return false;
   auto length = std::to_integer<std::size_t>(at[1]);
@@ -55,13 +56,14 @@ inline bool take_last(const std::byte*& at, const std::byte* end, std::byte tag)
   return false;
 }
 
-/// The name that is expected at one place of a record: the first bytes of its entry.
+/// The name expected at one place of a record, as the first bytes of its entry.
 class ExpectedName {
  public:
   std::size_t column() const noexcept { return column_; }
   std::size_t size() const noexcept { return size_; }
 
-  /// Whether the entry begins with it. Needs: `entry` is followed by the rest of a record that ends at `end`.
+  /// Returns whether the entry begins with the name. Needs: `entry` lies in a record that ends at
+  /// `end`.
   bool begins(ByteView entry, const std::byte* end) const noexcept {
     if (entry.size() < size_ || size_ == 0) return false;
     if (static_cast<std::size_t>(end - entry.data()) < kRoom)
@@ -95,14 +97,14 @@ class ExpectedName {
 
   std::array<std::byte, kRoom> bytes_{};
   std::size_t size_ = 0;
-  std::size_t whole_ = 0;  // of it, in words
+  std::size_t whole_ = 0;  // bytes of the name in whole words
   std::uint64_t mask_ = 0;
   std::size_t column_ = kNoColumn;
 };
 
 constexpr std::string_view kJson = "JSON";
 
-/// What a record is that people can read: "JSON" or "text". Empty for other bytes.
+/// Returns "JSON" or "text" if people can read the record. Returns an empty string for other bytes.
 std::string_view readable(std::string_view record) noexcept {
   constexpr std::string_view kBlanks = " \t\r\n";
   const auto is_control = [&](char c) {
@@ -113,7 +115,7 @@ std::string_view readable(std::string_view record) noexcept {
   return first != record.npos && (record[first] == '{' || record[first] == '[') ? kJson : "text";
 }
 
-/// `"image" (bytes_list), "label" (int64_list)`; of many the first.
+/// Returns `"image" (bytes_list), "label" (int64_list)`. Shortens long lists and long names.
 std::string names_of(std::span<const FeatureView> features) {
   constexpr std::size_t kShown = 20;
   constexpr std::size_t kShownBytes = 100;
@@ -127,7 +129,7 @@ std::string names_of(std::span<const FeatureView> features) {
   return names;
 }
 
-/// The column with the fallback that is easiest to tell from a value.
+/// Returns the text of the column with the fallback that differs most clearly from a value.
 std::string with_fallback(Column column) {
   const bool no_negative = column.dtype == Dtype::u8 || column.dtype == Dtype::u16 || column.dtype == Dtype::u32 ||
                            column.dtype == Dtype::u64;
@@ -167,7 +169,7 @@ class ColumnDecoder::Impl {
   }
 
  private:
-  /// Leaves a row empty that could not be added.
+  /// Takes a row back that could not be added, and leaves the row empty.
   Result<void> or_nothing(std::uint32_t row, const ColumnRows::Mark& before, Result<void> added) {
     if (!added) {
       rows_.take_back(before);
@@ -184,7 +186,7 @@ class ColumnDecoder::Impl {
     }
     return {};
   }
-  /// False where the record is to be looked at again, more closely.
+  /// Returns false if the record needs the slow path, `add_any`.
   bool add_usual(std::uint32_t row, ByteView record);
   bool add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end);
   bool put_value(std::size_t column, std::uint32_t row, const std::byte* at, const std::byte* end);
@@ -195,7 +197,8 @@ class ColumnDecoder::Impl {
     return true;
   }
   Result<void> add_any(std::uint32_t row, ByteView record);
-  /// What to do about a feature that the record lacks: a name that is near was most likely meant.
+  /// Suggests what to do about a feature that the record lacks. A similar name was most likely
+  /// meant.
   std::string instead_of(const Column& column) const {
     const auto features = features_.all();
     if (features.empty()) return ", nor any other" + fallback_advice(column);
@@ -216,10 +219,10 @@ class ColumnDecoder::Impl {
   ColumnRows rows_;
   std::unordered_map<std::string_view, std::size_t> columns_;  // by the names in schema_
   std::vector<ExpectedName> expected_;
-  std::vector<std::uint64_t> seen_;  // the last record that had the column
-  std::uint64_t stamp_ = 0;          // of this record
+  std::vector<std::uint64_t> seen_;  // by column: the stamp of the last record that had it
+  std::uint64_t stamp_ = 0;          // of the current record
   std::size_t found_ = 0;
-  std::vector<bool> is_set_;  // columns of a row that a function fills
+  std::vector<bool> is_set_;  // by column: whether a function has filled the row
   ExampleFeatures features_;
 };
 
@@ -236,7 +239,7 @@ bool ColumnDecoder::Impl::put_value(std::size_t column, std::uint32_t row, const
     if (kind == kBytesThree) return rows_.put_packed_ints(column, row, bytes);
     return kind == kBytesTwo ? rows_.put_packed_floats(column, row, bytes) : rows_.put_bytes(column, row, bytes);
   }
-  // One number that is not packed has the same bytes behind its tag.
+  // A single number that is not packed has the same bytes behind its tag.
   if (first == kFixedOne && kind == kBytesTwo && end - at == 1 + sizeof(float)) {
     return rows_.put_packed_floats(column, row, ByteView(at + 1, end));
   }
@@ -248,7 +251,7 @@ bool ColumnDecoder::Impl::put_value(std::size_t column, std::uint32_t row, const
 
 bool ColumnDecoder::Impl::add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end) {
   if (place == expected_.size()) expected_.emplace_back();
-  ExpectedName& expected = expected_[place];  // there are few: a long record is not a usual one
+  ExpectedName& expected = expected_[place];  // few: a record with many features takes the slow path
   const bool known = expected.begins(entry, record_end);
   if (known && expected.column() != kNoColumn &&
       put_value(expected.column(), row, entry.data() + expected.size(), entry.data() + entry.size())) [[likely]] {
@@ -257,7 +260,7 @@ bool ColumnDecoder::Impl::add_entry(std::uint32_t row, ByteView entry, std::size
   FeatureView feature;
   WireFault fault;
   if (!scan_entry(entry, feature, fault)) return false;
-  // The entry may have another name behind the first one; then that is its name.
+  // The entry may have a second name behind the first. Then the second name counts.
   if (known && expected.column() == kNoColumn && as_bytes(feature.name).data() == entry.data() + 2) return true;
   const auto found = columns_.find(feature.name);
   const std::size_t column = found == columns_.end() ? kNoColumn : found->second;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kOffsetBytes = sizeof(std::int64_t);
 
-/// Gives the part its place behind what there is.
+/// Places the part behind the parts that the layout already has.
 void place(ColumnPlace::Part& part, std::uint64_t bytes, ColumnLayout& layout) noexcept {
   part.at = layout.bytes;
   part.bytes = static_cast<std::size_t>(bytes);
@@ -22,7 +22,7 @@ std::uint64_t fixed_column_bytes(const Schema& schema, std::uint32_t rows) noexc
   const std::uint64_t offsets_bytes = (std::uint64_t{rows} + 1) * kOffsetBytes;
   std::uint64_t sum = 0;
   for (const Column& column : schema.columns) {
-    // Less than 2^32 rows of less than 2^31 bytes.
+    // The product fits: there are less than 2^32 rows of less than 2^31 bytes.
     const std::uint64_t bytes = is_variable(column) ? offsets_bytes : std::uint64_t{rows} * item_bytes(column);
     sum = std::min(sum + (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment, kMostColumnBytes);
   }
@@ -59,8 +59,9 @@ void lay_out_rest(const Schema& schema, const ColumnTotals* totals, ColumnLayout
 }
 
 std::uint64_t most_rest_bytes(const Schema& schema, std::uint32_t rows, std::uint64_t record_bytes) noexcept {
-  // The bytes of a record are shared by its features, so the one that grows most counts: a varint of one byte becomes a
-  // number of its dtype, a text of none, two bytes on the wire, becomes an offset.
+  // The features of a record share its bytes. So the column that grows most sets the bound: a
+  // varint of one byte becomes a number of its dtype, and an empty text, two bytes on the wire,
+  // becomes an offset.
   std::uint64_t growth = 0;
   std::uint64_t more = 0;
   for (const Column& column : schema.columns) {
@@ -74,7 +75,8 @@ std::uint64_t most_rest_bytes(const Schema& schema, std::uint32_t rows, std::uin
     more += 2 * kColumnAlignment + kOffsetBytes;
     if (column.fallback && is_text(column)) more += std::uint64_t{rows} * column.fallback->size();
   }
-  // Records are below 4 GiB, and fallbacks short: the rows of the first alone could be too many.
+  // Records are below 4 GiB and fallbacks are short, so only the product of rows and record bytes
+  // can overflow.
   return std::min(std::min<std::uint64_t>(std::uint64_t{rows} * record_bytes, kMostColumnBytes / 8) * growth + more,
                   kMostColumnBytes);
 }

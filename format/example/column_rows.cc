@@ -37,7 +37,7 @@ void ColumnRows::begin(std::uint32_t rows, std::span<std::byte> slab) {
   bytes_.clear();
   text_bytes_.clear();
   fixed_bytes_ = fixed_column_bytes(schema_, rows);
-  if (slab.size() < fixed_bytes_) return;  // whoever asks for the size will not go on
+  if (slab.size() < fixed_bytes_) return;  // the caller only asks for the size and does not go on
   places_.assign(variable_ * rows, Place{});
   lay_out_fixed(schema_, rows, layout_);
   for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i].values = slab.data() + layout_.columns[i].values.at;
@@ -164,7 +164,8 @@ bool ColumnRows::put(std::size_t column, std::uint32_t row, const FeatureView& f
   if (feature.kind == FeatureKind::none) return put_fallback(column, row) || wrong(std::string(kEmptyFeature));
   std::uint64_t count = 0;
   if (!count_values(schema_.columns[column], feature, count, why)) return false;
-  // Writers say so that a value is missing, as those of tables do for an empty number.
+  // Writers express a missing value as an empty list, for example table writers for an empty
+  // number.
   if (feature.count == 0 && put_fallback(column, row)) return true;
   if (feature.count == 0 && !target.ragged) return wrong(std::string(kEmptyFeature));
   if (target.text && (target.ragged || count == 1)) return put_texts(target, row, feature);
@@ -172,7 +173,8 @@ bool ColumnRows::put(std::size_t column, std::uint32_t row, const FeatureView& f
     return wrong(std::to_string(count) + " values, expected " + (target.ragged ? "a multiple of " : "") +
                  std::to_string(target.count));
   }
-  // Values of the record take at least a byte each there, so that this is no more than some times its size.
+  // Each value takes at least a byte in the record, so this is at most a small multiple of its
+  // size.
   const std::size_t at = bytes_.size();
   const std::size_t bytes = static_cast<std::size_t>(count) * dtype_bytes(target.dtype);
   std::byte* const to = target.variable ? bytes_.add(bytes) : row_of(target, row);
@@ -189,7 +191,7 @@ bool ColumnRows::put_fallback(std::size_t column, std::uint32_t row) {
   if (!fallback) return false;
   const Target& target = targets_[column];
   if (target.variable) {
-    const ByteView text = as_bytes(*fallback);  // empty, of a ragged column
+    const ByteView text = as_bytes(*fallback);  // `fallback` is empty for a ragged column
     place_of(target, row) = {.outside = text.data(), .bytes = text.size()};
     return true;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a batch of columns while it is being filled.
+// The rows of a batch of columns while they are being filled.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace dovetail::format {
 
-/// Memory that grows and is filled from its begin, again and again. What it holds moves when it grows.
+/// A growing buffer that is cleared and filled again and again. Growing moves its content.
 template <class T>
 class Scratch {
  public:
@@ -32,14 +32,14 @@ class Scratch {
   T* data() noexcept { return memory_.get(); }
   const T* data() const noexcept { return memory_.get(); }
 
-  /// So much more, not set to anything, to be written before anything else is added.
+  /// Adds `count` uninitialised elements. The caller must write them before it adds more.
   T* add(std::size_t count) {
     if (count > capacity_ - size_) grow(size_ + count);
     T* const added = memory_.get() + size_;
     size_ += count;
     return added;
   }
-  /// Takes back what was added last.
+  /// Takes back the elements behind `size`.
   void shrink(std::size_t size) noexcept { size_ = size; }
 
  private:
@@ -56,37 +56,40 @@ class Scratch {
   std::size_t capacity_ = 0;
 };
 
-/// Puts features into the rows of columns. Values of a fixed size go straight to their place in the slab; of the others it is
-/// noted where they are, until all sizes are known: in the record, or here where they had to be converted.
+/// Puts features into the rows of columns. Values of a fixed size go straight to their place in the
+/// slab. For the others, the object notes where they are until all sizes are known: in the record,
+/// or in its own memory if they were converted.
 ///
 /// Ownership: borrows the schema, the slab, and records until `finish` or `keep`.
 class ColumnRows {
  public:
-  /// Why a feature without values does not fit: only a fallback mends it.
+  /// Why a feature without values does not fit. Only a fallback can fill the row.
   static constexpr std::string_view kEmptyFeature = "the feature is empty";
 
   explicit ColumnRows(const Schema& schema);
 
   void begin(std::uint32_t rows, std::span<std::byte> slab);
 
-  // The usual forms of a feature: one list, packed, or with one value. False where that is not the whole story, or it does
-  // not fit; `put` then finds out.
+  // Fast paths for the usual forms of a feature: one list, packed or with one value. They return
+  // false if a value does not fit or the column needs more care. `put` then finds out.
   bool put_packed_ints(std::size_t column, std::uint32_t row, ByteView packed);
   bool put_packed_floats(std::size_t column, std::uint32_t row, ByteView packed);
   bool put_bytes(std::size_t column, std::uint32_t row, ByteView value);
 
-  /// Any feature. False where it does not fit, and `why`, if given, then says so.
+  /// Puts any feature. Returns false if it does not fit, and then writes the reason to `why`, if
+  /// not null.
   bool put(std::size_t column, std::uint32_t row, const FeatureView& feature, std::string* why);
-  // Values that come from no feature; they are copied.
+  // Values that come from no feature. The functions copy them.
 
-  /// The memory of a row of fixed size; empty where the column has none.
+  /// Returns the memory of a row of fixed size; empty if the column has no fixed size.
   std::span<std::byte> fixed_row(std::size_t column, std::uint32_t row) const noexcept;
-  /// False where that is not the size of a row.
+  /// Returns false if `value` does not have the size of a row.
   bool put_copy(std::size_t column, std::uint32_t row, ByteView value);
   /// Needs: a ragged column of texts.
   void put_copies(std::size_t column, std::uint32_t row, std::span<const std::string_view> texts);
 
-  /// What the schema has for a row without the feature. False where it has nothing.
+  /// Puts the schema's fallback for a row without the feature. Returns false if the schema has
+  /// none.
   bool put_fallback(std::size_t column, std::uint32_t row);
   void put_nothing(std::uint32_t row) noexcept;
   void copy_row(std::uint32_t from, std::uint32_t to) noexcept;
@@ -96,16 +99,16 @@ class ColumnRows {
   /// Needs: a slab of `bytes()`.
   const ColumnLayout& finish(std::span<std::byte> slab);
   std::uint64_t fixed_bytes() const noexcept { return fixed_bytes_; }
-  /// What is held beside the slab.
+  /// Bytes held outside the slab.
   std::uint64_t held_bytes() const noexcept {
     return bytes_.size() + text_bytes_.size() * sizeof(std::size_t) + places_.size() * sizeof(Place);
   }
   std::uint64_t memory_bytes() const noexcept {
     return bytes_.capacity() + text_bytes_.capacity() * sizeof(std::size_t) + places_.capacity() * sizeof(Place);
   }
-  /// What `rows` rows hold beside their values.
+  /// Bytes that `rows` rows hold besides their values.
   std::uint64_t places_bytes(std::uint32_t rows) const noexcept { return variable_ * rows * sizeof(Place); }
-  /// How much was held at some time, for taking back what came later.
+  /// The bytes and texts held at some time. `take_back` removes all that came later.
   struct Mark {
     std::size_t bytes = 0;
     std::size_t texts = 0;
@@ -128,13 +131,13 @@ class ColumnRows {
     std::uint64_t count = 0;
     std::size_t item_bytes = 0;
     std::size_t variable_number = 0;
-    std::byte* values = nullptr;  ///< Of a fixed size, in the slab.
+    std::byte* values = nullptr;  ///< In the slab, of a column of fixed size.
     std::array<std::byte, 8> fallback{};
   };
 
   /// Where the values of one row of a variable column are.
   struct Place {
-    const std::byte* outside = nullptr;  ///< In the record; null where they are in `bytes_`.
+    const std::byte* outside = nullptr;  ///< In the record; null if the values are in `bytes_`.
     std::size_t at = 0;                  ///< In `bytes_`.
     std::size_t bytes = 0;
     std::size_t first_text = 0;  ///< In `text_bytes_`, of a ragged column of texts.
@@ -150,13 +153,13 @@ class ColumnRows {
   bool put_texts(const Target& target, std::uint32_t row, const FeatureView& feature);
   bool write_single_int(const Target& target, std::uint32_t row, ByteView packed) noexcept;
   void add_up();
-  /// So that equal columns are equal bytes.
+  /// Clears the padding, so that equal columns have equal bytes.
   void clear_padding(std::byte* slab) const noexcept;
   void write_texts(const Target& target, const ColumnPlace& place, std::byte* slab) noexcept;
 
   const Schema& schema_;
   std::vector<Target> targets_;
-  std::size_t variable_ = 0;  ///< Columns.
+  std::size_t variable_ = 0;  ///< Number of variable columns.
   std::uint32_t rows_ = 0;
   std::uint64_t fixed_bytes_ = 0;
   std::vector<Place> places_;

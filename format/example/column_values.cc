@@ -11,7 +11,7 @@
 namespace dovetail::format {
 namespace {
 
-/// One number of a list of integers, as a number of the dtype. False where it does not fit.
+/// Writes one integer as a number of the dtype. Returns false if it does not fit.
 bool write_int(std::int64_t value, Dtype dtype, std::byte* to) noexcept {
   std::array<std::byte, kVarintBytes> varint;
   std::size_t bytes = 0;
@@ -21,10 +21,10 @@ bool write_int(std::int64_t value, Dtype dtype, std::byte* to) noexcept {
   return unpack_ints(ByteView(varint.data(), bytes), dtype, to, 1);
 }
 
-/// The same as a floating number. False where that would be another one.
+/// Writes one integer as a floating number. Returns false if that would change its value.
 template <class Float>
 bool write_exactly(std::int64_t value, std::byte* to) noexcept {
-  constexpr auto kBeyond = static_cast<Float>(0x1p63);  // what does not fit back
+  constexpr auto kBeyond = static_cast<Float>(0x1p63);  // does not fit back into an integer
   const auto number = static_cast<Float>(value);
   if (number == kBeyond || static_cast<std::int64_t>(number) != value) return false;
   std::memcpy(to, &number, sizeof(number));
@@ -42,7 +42,8 @@ bool write_ints(Dtype dtype, const FeatureView& feature, std::byte* to) noexcept
   return true;
 }
 
-/// Of a ragged column they could take eight times their bytes in the record, for which slots would need room.
+/// An integer of one byte in the record may become eight bytes in a ragged column. Slots would need
+/// room for that, so ragged columns of floating numbers refuse integers.
 bool takes_ints(const Column& column) noexcept {
   const bool exact = column.dtype == Dtype::f32 || column.dtype == Dtype::f64;
   return is_integer(column.dtype) || (exact && !column.ragged);

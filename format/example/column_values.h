@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one feature as those of a column.
+// Converts the values of one feature to those of a column.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,17 @@ constexpr bool is_integer(Dtype dtype) noexcept {
   return dtype < Dtype::f16;
 }
 
-/// Packed floats as numbers of a floating dtype. Needs: as much room, and a multiple of 4 bytes.
+/// Writes packed floats as numbers of a floating dtype. Needs: room for as many numbers; `packed`
+/// is a multiple of 4 bytes.
 void unpack_floats(ByteView packed, Dtype dtype, std::byte* to) noexcept;
 
-/// How many values of the column a feature has; a value of bytes_list counts as the numbers that its bytes are.
-/// False where the feature cannot fill the column, and `why` then says so.
+/// Counts the values of the column that a feature has. A value of bytes_list counts as the numbers
+/// that its bytes encode.
+/// Returns false if the feature cannot fill the column, and writes the reason to `why`.
 bool count_values(const Column& column, const FeatureView& feature, std::uint64_t& count, std::string* why);
 
-/// Writes all values of a feature that `count_values` has counted, as numbers of the column. False where one does not fit its
-/// dtype. Needs: a column of numbers, and room for all.
+/// Writes all values of a feature that `count_values` has counted, as numbers of the column.
+/// Returns false if a value does not fit the dtype. Needs: a column of numbers, and room for all.
 bool write_values(const Column& column, const FeatureView& feature, std::byte* to) noexcept;
 
 }  // namespace dovetail::format

@@ -20,7 +20,7 @@ std::byte* write_varint(std::byte* to, std::uint64_t value) noexcept {
   return to;
 }
 
-/// A field of bytes, up to where its bytes begin. All fields here have tags of one byte.
+/// Writes the tag and the length of a field of bytes. All fields here have tags of one byte.
 std::byte* write_head(std::byte* to, std::uint32_t field, std::uint64_t bytes) noexcept {
   *to++ = static_cast<std::byte>(wire_tag(field, WireType::bytes));
   return write_varint(to, bytes);
@@ -101,7 +101,7 @@ Result<void> ExampleEncoder::encode(std::vector<std::byte>& out) {
   }
   const auto size = static_cast<std::size_t>(field_bytes(bytes));
   if (out.capacity() < size) {
-    // Nothing of the record before is needed: it would only lie in memory beside the new one.
+    // Free the previous record first: growing would keep and copy its bytes beside the new ones.
     std::vector<std::byte>().swap(out);
     out.reserve(size + size / 8);
   }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kFixedOne = wire_tag(1, WireType::fixed32);
 constexpr std::uint32_t kEntryKey = kBytesOne;
 constexpr std::uint32_t kEntryValue = wire_tag(2, WireType::bytes);
 
-/// The kind of list that a field of Feature holds; none for a field that is not known.
+/// Returns the kind of list that a field of Feature holds, or `none` for an unknown field.
 FeatureKind kind_of(std::uint32_t tag) noexcept {
   const std::uint32_t field = tag >> 3;
   return wire_type(tag) == WireType::bytes && field >= 1 && field <= 3 ? static_cast<FeatureKind>(field)
@@ -29,7 +29,7 @@ bool add_packed_ints(ByteView packed, std::uint64_t& count, WireFault& fault) no
     count += *counted;
     return true;
   }
-  WireCursor cursor(packed);  // to the place of the fault
+  WireCursor cursor(packed);  // finds the place of the fault
   for (std::uint64_t value = 0; cursor.read_varint(value, fault);) {
   }
   return false;
@@ -68,7 +68,8 @@ bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, WireFault&
   return true;
 }
 
-/// Adds what one value of an entry holds: lists of the same kind are laid end to end, one of another kind replaces them.
+/// Adds the lists of one value of an entry. Lists of the same kind are concatenated; a list of
+/// another kind replaces them.
 bool scan_value(ByteView value, FeatureView& feature, WireFault& fault) noexcept {
   WireCursor cursor(value);
   while (!cursor.done()) {
@@ -247,7 +248,8 @@ bool FeatureValues::next(std::int64_t& value) noexcept {
 }
 
 Result<void> ExampleFeatures::parse(ByteView record) {
-  // A name that comes again and again takes two bytes of a record, and some hundred here: they are thinned out in between.
+  // A repeated name takes two bytes of a record, but some hundred bytes here. So repeated names are
+  // removed from time to time.
   constexpr std::size_t kLeastThinned = 1024;
   std::size_t thinned_at = kLeastThinned;
   features_.clear();
@@ -274,7 +276,7 @@ Result<void> ExampleFeatures::parse(ByteView record) {
 }
 
 void ExampleFeatures::keep_last_of_each() {
-  // With those that lie further back first, the last one of a name is the first of them.
+  // Entries further back sort first, so the first of each name is the last in the record.
   std::sort(features_.begin(), features_.end(), [](const FeatureView& a, const FeatureView& b) {
     const int order = a.name.compare(b.name);
     return order != 0 ? order < 0 : a.entry.data() > b.entry.data();

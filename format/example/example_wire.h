@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages tf.train.Example, Features and Feature, read where they lie: no object per record, no allocation.
+// Reads the messages tf.train.Example, Features and Feature in place: no object per record, no
+// allocation.
 //
 //     Example  { Features features = 1; }
 //     Features { map<string, Feature> feature = 1; }                    an entry is { key = 1; value = 2; }
 //     Feature  { oneof { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; } }
 //     *List    { repeated value = 1; }                                  numbers packed or not
 //
-// What is accepted, and the values that come out, are those of the classes that protobuf generates.
+// The code accepts the same bytes, and gives the same values, as the classes that protobuf
+// generates.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +30,7 @@ enum class FeatureKind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints = 
 /// "none", "bytes_list", "float_list" or "int64_list".
 const char* to_text(FeatureKind kind) noexcept;
 
-// Where the parts of an Example lie in each other: how many groups of unknown fields may follow inside.
+// The nesting depth left for groups of unknown fields inside each message of an Example.
 constexpr int kExampleDepth = kWireDepth;
 constexpr int kFeaturesDepth = kExampleDepth - 1;
 constexpr int kEntryDepth = kFeaturesDepth - 1;
@@ -40,24 +42,26 @@ struct FeatureView {
   std::string_view name;
   FeatureKind kind = FeatureKind::none;
   std::uint64_t count = 0;  ///< Values.
-  ByteView list;            ///< The list that holds all values; without meaning where there are several lists.
-  std::size_t lists = 0;    ///< A list may come in pieces, which protobuf lays end to end.
+  ByteView list;            ///< The list with all values; unspecified if there are several lists.
+  std::size_t lists = 0;    ///< Number of lists. A list may come in pieces, which protobuf concatenates.
 
   ByteView entry;                    ///< The whole entry.
-  const std::byte* first = nullptr;  ///< The first piece in it that counts: those before are of another kind.
+  const std::byte* first = nullptr;  ///< The first piece that counts. Earlier pieces are of another kind.
 };
 
-/// Walks over the entries of the map of one record, in the order in which they lie there.
+/// Walks over the entries of the map of one record, in the order of the bytes.
 ///
-/// The same name may come again; then the last entry counts, as a whole. `ExampleFeatures` takes care of that.
+/// The same name may come again. Then the last entry counts, as a whole; `ExampleFeatures`
+/// implements this.
 /// Ownership: borrows the record.
 class ExampleCursor {
  public:
   explicit ExampleCursor(ByteView record) noexcept;
 
-  /// The bytes of the next entry, not checked yet: `scan_entry` does. False at the end, and where `fault()` says why.
+  /// Returns the bytes of the next entry, not yet checked; `scan_entry` checks them. Returns false
+  /// at the end and for an error, which `fault()` describes.
   bool next(ByteView& entry) noexcept {
-    // A record is one message of entries, unless somebody has put together several.
+    // A record is one message of entries, unless someone has concatenated several.
     while (features_.done()) {
       if (!next_features()) return false;
     }
@@ -78,22 +82,23 @@ class ExampleCursor {
   WireFault fault_;
 };
 
-/// Checks an entry to its last byte. Errors: false, and `fault` says why.
+/// Checks all bytes of an entry. Returns false for an error, which `fault` describes.
 bool scan_entry(ByteView entry, FeatureView& feature, WireFault& fault) noexcept;
 
-/// The values of a checked feature, one after the other. Needs: `next` is asked for the feature's own kind.
+/// Walks over the values of a checked feature. Needs: the caller asks `next` for the feature's own
+/// kind.
 /// Ownership: borrows the record.
 class FeatureValues {
  public:
   explicit FeatureValues(const FeatureView& feature) noexcept;
 
-  // False at the end.
+  // Returns false at the end.
   bool next(ByteView& value) noexcept;
   bool next(float& value) noexcept;
   bool next(std::int64_t& value) noexcept;
 
  private:
-  /// Puts `list_` on the next value or packed values; their tag, or 0 at the end.
+  /// Moves `list_` to the next value or packed values, and returns their tag, or 0 at the end.
   std::uint32_t next_field() noexcept;
   bool next_list() noexcept;
 
@@ -103,12 +108,12 @@ class FeatureValues {
   WireCursor feature_;
   WireCursor list_;
   WireCursor packed_;
-  WireFault fault_;  // never set: all has been checked
+  WireFault fault_;  // never set: the feature was checked
 };
 
-/// The features of one record, each name once, by rising name.
+/// The features of one record, each name once, in ascending order of names.
 ///
-/// Ownership: borrows the record that was given last; keeps its own memory from record to record.
+/// Ownership: borrows the last record parsed. Keeps its own memory from record to record.
 class ExampleFeatures {
  public:
   /// Errors: `bad_message`; the text names the byte in the record.
@@ -124,7 +129,8 @@ class ExampleFeatures {
   std::vector<FeatureView> features_;
 };
 
-/// The error for a fault in `record`. Its text names the byte: an `Error`'s offset is one in a file.
+/// Returns the error for a fault in `record`. The text names the byte, because the offset of an
+/// `Error` refers to a file.
 Error example_error(ByteView record, const WireFault& fault);
 
 }  // namespace dovetail::format

@@ -8,8 +8,8 @@
 
 namespace dovetail::format {
 
-/// The nearest number of 16 bits, IEEE 754 binary16; of two equally near ones the even one. What is too large becomes
-/// infinite. For GCC 12 and clang 14 on every machine, neither of which has the type there.
+/// Rounds to the nearest IEEE 754 binary16 number, ties to even. Numbers that are too large become
+/// infinite. Written by hand because GCC 12 and clang 14 do not have the type on every machine.
 constexpr std::uint16_t to_half(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000;
@@ -24,19 +24,20 @@ constexpr std::uint16_t to_half(float value) noexcept {
     lost = magnitude & 0x1FFF;
   } else {
     const std::uint32_t exponent = magnitude >> 23;
-    if (exponent < 102) return static_cast<std::uint16_t>(sign);  // below half of the least number there is
+    if (exponent < 102) return static_cast<std::uint16_t>(sign);  // below half of the least subnormal
     const std::uint32_t significand = (magnitude & 0x7FFFFF) | 0x800000;
     lost_bits = 126 - exponent;
     kept = significand >> lost_bits;
     lost = significand & ((1u << lost_bits) - 1);
   }
   const std::uint32_t middle = 1u << (lost_bits - 1);
-  // A carry out of the significand is the next exponent, and out of the largest exponent infinity, as it should be.
+  // A carry out of the significand correctly increments the exponent, and makes the largest
+  // exponent infinity.
   if (lost > middle || (lost == middle && (kept & 1) != 0)) ++kept;
   return static_cast<std::uint16_t>(sign | kept);
 }
 
-/// The number that the bits of an IEEE 754 half stand for: every one is a float as well.
+/// Returns the value of IEEE 754 half bits. A float holds every half exactly.
 inline float from_half(std::uint16_t bits) noexcept {
   const int exponent = bits >> 10 & 0x1F;
   const int fraction = bits & 0x3FF;

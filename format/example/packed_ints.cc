@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a varint ends is in the highest bits of its bytes, and lengths are what a processor cannot guess. So the ends of
-// 64 bytes are found first, without a branch. From there on numbers do not wait for each other: those that end in the same
-// four bytes, up to four, are brought to their places at once, by where numbers end there and in the three bytes before.
+// The highest bit of each byte tells whether a varint ends there. A processor cannot predict the
+// lengths of varints. So the code first finds the ends in 64 bytes, without a branch. After that,
+// numbers do not depend on each other. Up to four numbers that end in the same four bytes are moved
+// to their places at once. A table gives the moves, by the ends in these bytes and in the three
+// bytes before.
 #include "format/example/packed_ints.h"
 
 #include <algorithm>
@@ -22,21 +24,21 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 constexpr std::size_t kBlock = 64;
-// What is best taken one by one.
+// Up to this many bytes are best decoded one number at a time.
 constexpr std::ptrdiff_t kFewBytes = 16;
-// As much is looked at behind a block when its last numbers are taken.
+// Taking the last numbers of a block reads this many bytes behind the block.
 constexpr std::size_t kBehindBlock = 8;
-// Two blocks, for what is left when less than one with something behind it is.
+// Two blocks: room for a rest of less than one block with `kBehindBlock` bytes behind it.
 constexpr std::size_t kSpareBytes = 2 * (kBlock + kBehindBlock);
 
-/// The ends in a block before the first number of more than four bytes.
+/// Keeps the ends in a block before the first number of more than four bytes.
 constexpr std::uint64_t before_long(std::uint64_t ends) noexcept {
   const std::uint64_t more = ~ends;
   const std::uint64_t fourth = more & more << 1 & more << 2 & more << 3;
   return fourth == 0 ? ends : ends & (((fourth & (~fourth + 1)) >> 3) - 1);
 }
 
-/// Bit i is set where the byte i is the last one of a varint.
+/// Bit i is set if byte i is the last byte of a varint.
 #if defined(__SSE2__) && defined(__GNUC__)
 inline std::uint64_t ends_in(const std::byte* block) noexcept {
   using Bytes [[gnu::vector_size(16)]] = char;
@@ -52,7 +54,7 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
 inline std::uint64_t ends_in(const std::byte* block) noexcept {
   constexpr uint8x16_t kBits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(block);
-  // A bit for each byte, added up by neighbours until 64 are left.
+  // Each byte gives one bit; adding neighbours packs them until 64 bits are left.
   const auto bits_of = [&](std::size_t part) {
     const auto less = vcgezq_s8(vreinterpretq_s8_u8(vld1q_u8(bytes + part * sizeof(uint8x16_t))));
     return vandq_u8(less, kBits);
@@ -67,7 +69,7 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
   std::uint64_t ends = 0;
   for (std::size_t i = 0; i < kBlock / 8; ++i) {
     const std::uint64_t high = (~load_le<std::uint64_t>(block + 8 * i) & kHighBits) >> 7;
-    ends |= (high * 0x0102040810204080) >> 56 << (8 * i);  // the lowest bit of each byte, side by side
+    ends |= (high * 0x0102040810204080) >> 56 << (8 * i);  // packs the highest bit of each byte
   }
   return ends;
 }
@@ -80,11 +82,11 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
 #define DOVETAIL_SHUFFLED
 #endif
 
-constexpr std::size_t kWindow = 4;  // bytes, and so many numbers at most
-constexpr std::size_t kBefore = 3;  // bytes of a number that ends in the window
+constexpr std::size_t kWindow = 4;  // bytes, and at most as many numbers
+constexpr std::size_t kBefore = 3;  // bytes before the window that a number ending in the window may have
 
 #if defined(__x86_64__)
-/// Every processor since 2008, but compilers must not assume it.
+/// Every x86-64 processor since 2008 has these instructions, but compilers may not assume them.
 bool can_shuffle() noexcept {
   __builtin_cpu_init();
   return __builtin_cpu_supports("ssse3") != 0 && __builtin_cpu_supports("popcnt") != 0;
@@ -95,8 +97,8 @@ bool can_shuffle() noexcept {
 }
 #endif
 
-/// Which of 8 bytes make up the numbers that end in the last four of them, 255 for none; by where numbers end in the last
-/// seven.
+/// Maps the ends in the last seven of 8 bytes to a shuffle: which bytes make up the numbers that
+/// end in the last four bytes. 255 stands for no byte.
 constexpr auto kPlaces = [] {
   std::array<std::array<char, 16>, 1 << (kBefore + kWindow)> all{};
   for (unsigned ends = 0; ends < all.size(); ++ends) {
@@ -124,7 +126,7 @@ using Shorts [[gnu::vector_size(16)]] = short;
 using Halves [[gnu::vector_size(16)]] = std::uint64_t;
 #endif
 
-/// The numbers that end in the last four of `eight` bytes, where numbers end at `ends`.
+/// Returns the numbers that end in the last four of `eight` bytes. `ends` has a bit for each end.
 DOVETAIL_SHUFFLED inline Words take_window(std::uint64_t eight, std::uint64_t ends) noexcept {
 #if defined(__x86_64__)
   constexpr Halves kSevenBits = {~kHighBits, ~kHighBits};
@@ -162,7 +164,7 @@ inline bool fits(std::uint64_t value) noexcept {
   }
 }
 
-/// Numbers on their way from one place to the other.
+/// The state of unpacking numbers from one place to another.
 template <class T>
 struct Unpacking {
   UnpackWay way;
@@ -188,7 +190,7 @@ struct Unpacking {
     return cursor.read_varint(value, fault) && put(value, cursor.at());
   }
 
-  /// A block of numbers of one byte.
+  /// Takes a block of numbers of one byte each.
   bool take_bytes() noexcept {
     if (left < kBlock) return false;
     for (std::size_t i = 0; i < kBlock; ++i) {
@@ -201,7 +203,7 @@ struct Unpacking {
     return true;
   }
 
-  /// The numbers that end at `ends`, in the block at `at`.
+  /// Takes the numbers that end at `ends` in the block at `at`.
   bool take_each(std::uint64_t ends) noexcept {
     const std::byte* const block = at;
     for (; ends != 0; ends &= ends - 1) {
@@ -223,18 +225,19 @@ struct Unpacking {
   }
 
 #ifdef DOVETAIL_SHUFFLED
-  /// The numbers of the block at `at` that end at `ends`, which have up to four bytes each. False where one does not fit.
-  /// Where there is no `kWide` room, nothing is written behind the last of them.
+  /// Writes the numbers of the block at `at` that end at `ends` and have up to four bytes each.
+  /// Returns false if a number does not fit. Without `kWide`, nothing is written behind the last
+  /// number.
   template <bool kWide>
   DOVETAIL_SHUFFLED bool write_short(std::uint64_t ends) noexcept {
     const auto bytes = static_cast<std::size_t>(std::bit_width(ends));
-    // Copies: the stores below could change anything else, as far as the compiler knows.
+    // Local copies: the compiler must assume that the stores below change members.
     const std::byte* const block = at;
     std::byte* out = to;
     std::uint64_t room = left;
     using Numbers [[gnu::vector_size(kWindow * sizeof(T))]] = T;
     Words largest{};
-    // Nothing before the block is looked at: a number begins there.
+    // A number begins at the block, so the bytes before the block do not matter.
     std::uint64_t eight = std::uint64_t{load_le<std::uint32_t>(block)} << (8 * kWindow);
     std::uint64_t window_ends = (ends << kBefore | 1 << (kBefore - 1)) & (kPlaces.size() - 1);
     ends >>= kWindow - kBefore;
@@ -258,7 +261,7 @@ struct Unpacking {
     at += bytes;
     left -= static_cast<std::uint64_t>(out - to) / sizeof(T);
     to = out;
-    // As good as the largest: all limits are powers of 2.
+    // The OR of all numbers suffices instead of the largest, because all limits are powers of 2.
     return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
   }
 
@@ -273,13 +276,14 @@ struct Unpacking {
   }
 #endif
 
-  /// The numbers of all blocks that lie before `room_end` with something behind them, and begin before the end.
+  /// Takes the numbers of all blocks that begin before the end, as long as `kBehindBlock` bytes
+  /// before `room_end` follow the block.
   bool take_blocks(const std::byte* room_end) noexcept {
     while (at < end && static_cast<std::size_t>(room_end - at) >= kBlock + kBehindBlock) {
       std::uint64_t ends = ends_in(at);
       const auto there = static_cast<std::size_t>(end - at);
       if (there < kBlock) ends &= (std::uint64_t{1} << there) - 1;
-      if (ends == 0) return false;  // cut off, or longer than any
+      if (ends == 0) return false;  // cut off, or longer than any varint
       if (ends == ~std::uint64_t{0}) {
         if (!take_bytes()) return false;
         continue;
@@ -299,7 +303,7 @@ struct Unpacking {
     return true;
   }
 
-  /// What has nothing behind it, again in blocks, of a copy that has.
+  /// Takes the last bytes in blocks, too, from a copy with room behind it.
   bool take_rest() noexcept {
     std::array<std::byte, kSpareBytes> spare{};
     const auto rest = static_cast<std::size_t>(end - at);
@@ -310,7 +314,7 @@ struct Unpacking {
   }
 };
 
-/// Writes up to `count` numbers; gives how many of them were not there.
+/// Writes up to `count` numbers. Returns how many of `count` were missing.
 template <class T>
 std::optional<std::uint64_t> unpack(ByteView packed, std::byte* to, std::uint64_t count, UnpackWay way) noexcept {
   Unpacking<T> unpacking{way, packed.data(), packed.data() + packed.size(), to, count};
@@ -348,7 +352,7 @@ UnpackWay best_way() noexcept {
 
 std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept {
   std::uint64_t count = 0;
-  std::size_t open = 0;  // bytes of a number that has not ended
+  std::size_t open = 0;  // bytes of the number that has not ended yet
   std::size_t i = 0;
   for (; packed.size() - i >= 8; i += 8) {
     const std::uint64_t more = load_le<std::uint64_t>(packed.data() + i) & kHighBits;

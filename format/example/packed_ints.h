@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Varints one behind the other, as packed lists of integers have them.
+// Consecutive varints, as in packed lists of integers.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,28 @@
 
 namespace dovetail::format {
 
-/// How many there are; nothing where one is cut off or has more than 10 bytes.
+/// Counts the varints. Returns nothing if a varint is cut off or has more than 10 bytes.
 std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept;
 
-/// How they are unpacked; all ways give the same.
+/// The ways to unpack. All ways give the same result.
 enum class UnpackWay : std::uint8_t {
-  portable,  ///< One after the other.
-  shuffled,  ///< Those of up to four bytes as many at once as end in four bytes; x86 with SSSE3 and
-             ///< POPCNT, Arm.
+  portable,  ///< One number at a time.
+  shuffled,  ///< Up to four numbers of up to four bytes at once; for x86 with SSSE3 and POPCNT, Arm.
 };
 
-/// The ways that this processor has, the fastest one last: it is used where none is named.
+/// Returns the ways that this processor has, the fastest last. The functions without `way` use the
+/// fastest.
 std::span<const UnpackWay> unpack_ways() noexcept;
 
-/// Writes all of them, as numbers of `dtype`, and gives how many there are; nothing where one is malformed, or does not fit the
-/// dtype. Needs: a dtype of integers, and room for as many numbers as there are bytes.
+/// Writes all varints as numbers of `dtype` and returns their count. Returns nothing if a varint is
+/// malformed or does not fit the dtype. Needs: a dtype of integers, and room for as many numbers as
+/// `packed` has bytes.
 std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to) noexcept;
 std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to, UnpackWay way) noexcept;
 
-/// Writes all of them, as numbers of `dtype`. False where there are not exactly `count`, one is malformed, or one does not fit
-/// the dtype; something may be written even so. Needs: a dtype of integers, and room for `count` of them.
+/// Writes all varints as numbers of `dtype`. Returns false unless there are exactly `count`, all
+/// well-formed, and all fit the dtype. May have written some numbers even then. Needs: a dtype of
+/// integers, and room for `count` numbers.
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept;
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count, UnpackWay way) noexcept;
 

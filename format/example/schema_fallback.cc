@@ -22,7 +22,7 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-/// Calls `use` with a number of the column's type in memory; halves are floats here.
+/// Calls `use` with a number of the column's C++ type; a float stands for a half.
 template <class Use>
 auto with_type(Dtype dtype, Use&& use) {
   switch (dtype) {

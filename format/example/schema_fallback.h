@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row gets whose record lacks a feature.
+// The fallback: the value of a row whose record lacks the feature.
 #pragma once
 
 #include <array>
@@ -12,10 +12,12 @@
 
 namespace dovetail::format {
 
-/// The fallback in its one form: numbers as short as they can be. Errors: `invalid_option`, saying why `text` is none.
+/// Returns the fallback in its normal form: numbers as short as they can be. Errors:
+/// `invalid_option`, with the reason.
 Result<std::string> normal_fallback(const Column& column, std::string_view text);
 
-/// One value of the fallback as it lies in memory, in the first bytes. Needs: a valid, dense column of numbers.
+/// Returns one value of the fallback as in memory, in the first bytes. Needs: a valid, dense column
+/// of numbers.
 std::array<std::byte, 8> fallback_value(const Column& column);
 
 }  // namespace dovetail::format

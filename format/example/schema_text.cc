@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form of a schema, both ways.
+// Reads and writes the text form of a schema.
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 constexpr std::string_view kNumber = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-";
 constexpr std::string_view kHex = "0123456789abcdef";
 
-/// Reads a schema from left to right; errors name the place.
+/// Reads a schema from left to right. Errors name the place.
 class SchemaText {
  public:
   explicit SchemaText(std::string_view text) : text_(text) {}
@@ -44,7 +44,7 @@ class SchemaText {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
   }
 
-  /// Takes the sign if it comes next.
+  /// Takes the sign if it is next.
   bool take(char sign) {
     skip_blanks();
     if (at_ == text_.size() || text_[at_] != sign) return false;
@@ -87,7 +87,7 @@ class SchemaText {
     return std::string(name);
   }
 
-  /// Behind the first quotation mark.
+  /// Reads a text in quotation marks. Needs: the position is behind the first mark.
   Result<std::string> read_quoted() {
     std::string text;
     while (at_ < text_.size()) {
@@ -126,7 +126,8 @@ class SchemaText {
     return false;
   }
 
-  /// " (int64 is i64)", of what NumPy calls a dtype that is here next.
+  /// Returns " (int64 is i64)" if the next word is NumPy's name of a dtype; otherwise an empty
+  /// string.
   std::string own_word() {
     const std::size_t start = at_;
     const std::string text(take_all_of(kPlain));
@@ -141,7 +142,7 @@ class SchemaText {
     return {};
   }
 
-  /// Behind the bracket.
+  /// Reads a shape. Needs: the position is behind the opening bracket.
   Result<void> read_shape(Column& column) {
     do {
       if (take('*')) {
@@ -161,7 +162,7 @@ class SchemaText {
     return {};
   }
 
-  /// Behind the sign of equality.
+  /// Reads a fallback. Needs: the position is behind the sign of equality.
   Result<std::string> read_fallback(const Column& column) {
     if (column.ragged) {
       if (take('[') && take(']')) return std::string();

@@ -7,7 +7,7 @@
 
 namespace dovetail::format {
 
-/// RFC 4648, with padding, in one line.
+/// Encodes by RFC 4648, with padding, without line breaks.
 std::string to_base64(ByteView bytes);
 
 }  // namespace dovetail::format

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boost.JSON is compiled here, once, for all programs; the other sources see declarations only.
+// Compiles Boost.JSON once for all programs. The other sources see only declarations.
 #include <boost/json/src.hpp>

@@ -7,7 +7,8 @@
 
 namespace dovetail::format {
 
-/// "1 file", "2 files": a number and what it counts. Without `plural` that is the noun with an `s`.
+/// Returns a number and its noun, such as "1 file" or "2 files". The default of `plural` is the
+/// noun with an `s`.
 std::string count_of(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 
 }  // namespace dovetail::format

@@ -8,10 +8,10 @@
 
 namespace dovetail::format {
 
-/// Two lower-case digits per byte.
+/// Returns two lower-case digits per byte.
 std::string hex(ByteView bytes);
 
-/// 16 lower-case digits.
+/// Returns 16 lower-case digits.
 std::string hex64(std::uint64_t value);
 
 }  // namespace dovetail::format

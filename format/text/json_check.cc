@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// The template of the parser; what is not a template is in dovetail_json.
+// Only the template of the parser; the rest of Boost.JSON is in dovetail_json.
 #include <boost/json/basic_parser_impl.hpp>
 
 #include "format/text/utf8.h"
@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxDepth = 256;
 
-/// Takes every part of a value, and keeps nothing.
+/// A handler that accepts every part of a value and stores nothing.
 struct Nobody {
   static constexpr std::size_t max_object_size = SIZE_MAX;
   static constexpr std::size_t max_array_size = SIZE_MAX;

@@ -8,16 +8,18 @@
 
 namespace dovetail::format {
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 struct JsonFault {
   std::size_t offset = 0;
   std::string reason;
 };
 
-/// Checks that a text is one JSON value, in UTF-8, at most 256 levels deep, without building it.
+/// Checks, without building the value, that a text is one JSON value in UTF-8, at most 256 levels
+/// deep.
 std::optional<JsonFault> check_json(std::string_view text);
 
-/// Whether the first line of a text that may be cut off at its end is a JSON object, as far as it is there.
+/// Returns whether the first line of a text is a JSON object, or the beginning of one if the text
+/// is cut off.
 bool begins_with_json_object(std::string_view text);
 
 }  // namespace dovetail::format

@@ -40,7 +40,7 @@ auto all_of(std::span<const json::value> values, Get get) {
 
 struct Members {
   const std::function<void(std::string_view, const JsonValues&)>& add;
-  std::set<std::string> names;  // "a.b" may be a member, and one of a member
+  std::set<std::string> names;  // "a.b" may be a member itself, and also member "b" of "a"
 
   void add_object(const json::object& object, const std::string& prefix) {
     for (const auto& [key, value] : object) {

@@ -14,14 +14,16 @@ namespace dovetail::format {
 /// The values of a member: at least one.
 using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<ByteView>>;
 
-/// Calls `add` with the members of a JSON object of up to 32 levels, each name once; false for what
-/// is none.
+/// Calls `add` for each member of a JSON object of up to 32 levels, each name once. Returns false
+/// if `record` is not such an object.
 ///
-/// A member of an inner object is named `outer.inner`. Whole numbers of int64, true and false are
-/// integers; strings are bytes. Other numbers are doubles, infinite beyond the range of a float;
-/// but whole numbers from 2^63 to 2^64 - 1, most often hashes and ids, are bytes: their text, as a
-/// double would round them. A list has the kind that all its values have; a list of several kinds
-/// is bytes, its text in JSON. null and empty lists, which could be of any kind, are missing.
+/// A member of a nested object is `outer.inner`. Whole numbers of int64, true and false become
+/// integers, strings bytes. Other numbers become doubles, infinite beyond the range of a float. Only
+/// whole numbers from 2^63 to 2^64 - 1, mostly hashes and ids, become bytes: their digits, which a
+/// double would round.
+/// A list becomes a list of one of these kinds if all its values have that kind. Any other list
+/// becomes bytes, its text in JSON. null counts as missing, and so does an empty list, whose kind
+/// is unknown.
 /// Cost: up to 25 times the memory of the record.
 bool for_each_member(ByteView record, const std::function<void(std::string_view name, const JsonValues& values)>& add);
 

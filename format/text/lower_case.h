@@ -6,7 +6,7 @@
 
 namespace dovetail::format {
 
-/// With small letters for A to Z. What else a letter is depends on the encoding, and stays as it is.
+/// Converts A to Z to small letters. Other letters depend on the encoding, and stay unchanged.
 inline std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

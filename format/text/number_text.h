@@ -9,21 +9,21 @@
 
 namespace dovetail::format {
 
-/// The fewest digits that give the number again.
+/// Returns the fewest digits that read back as the same number.
 template <class Number>
 std::string shortest(Number value) {
   std::array<char, 64> buffer;
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
-/// With so many digits behind the point. Needs: up to 9 digits.
+/// Returns `value` with `digits` digits behind the point. Needs: `digits` is up to 9.
 inline std::string fixed(double value, int digits) {
   std::array<char, 336> buffer;  // for the largest number
   return {buffer.data(),
           std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits).ptr};
 }
 
-/// Seconds, with six digits behind the point.
+/// Returns seconds with six digits behind the point.
 inline std::string in_seconds(std::chrono::nanoseconds time) {
   return fixed(std::chrono::duration<double>(time).count(), 6);
 }

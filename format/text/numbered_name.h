@@ -10,11 +10,11 @@
 
 namespace dovetail::format {
 
-/// What programs that pack a single file put behind its name.
+/// The suffixes of programs that compress a single file.
 inline constexpr std::array<std::string_view, 14> kPackings = {
     ".gz", ".gzip", ".zlib", ".zz", ".zst", ".zstd", ".bz2", ".xz", ".lz4", ".lzma", ".zip", ".7z", ".br", ".snappy"};
 
-/// Cuts one of them off, in capitals or not. Whether there was one.
+/// Cuts a suffix of `kPackings` off, in capitals or not. Returns whether there was one.
 inline bool cut_packing(std::string_view& name) {
   const std::size_t dot = name.find_last_of("./");
   if (dot == std::string_view::npos) return false;
@@ -27,11 +27,11 @@ inline bool cut_packing(std::string_view& name) {
   return false;
 }
 
-/// A path with one `#` for each number in the name of the file, and without a compression: files of one set differ in these
-/// only.
+/// Returns a path with a `#` for each number in the file name, and without the suffix of a
+/// compression. Files of one set have the same set name.
 inline std::string set_name(std::string_view path) {
   cut_packing(path);
-  const std::size_t base = path.find_last_of('/') + 1;  // 0 where there is none
+  const std::size_t base = path.find_last_of('/') + 1;  // 0 if there is no slash
   std::string set(path.substr(0, base));
   for (const char c : path.substr(base)) {
     const bool digit = c >= '0' && c <= '9';

@@ -10,7 +10,8 @@ namespace dovetail::format {
 
 namespace {
 
-/// Letters to add, to leave out, to replace, or to swap with the next: the optimal string alignment distance.
+/// Returns the optimal string alignment distance: letters added, left out, replaced, or swapped
+/// with the next.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before;
   std::vector<std::size_t> last;
@@ -31,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string closest(std::string_view word, std::span<const std::string> known) {
-  constexpr std::size_t kLongest = 64;  // of a subcommand, a flag or a word; what is longer was none of them
+  constexpr std::size_t kLongest = 64;  // longer than any subcommand, flag or word
   if (word.size() > kLongest) return {};
   const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   std::size_t least = std::max<std::size_t>(1, letters / 3) + 1;

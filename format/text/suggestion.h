@@ -7,11 +7,11 @@
 
 namespace dovetail::format {
 
-/// The one of `known` that `word` seems to be meant for: at most a third of its letters added, left out, replaced or
-/// swapped. Empty where there is none.
+/// Returns the word of `known` that `word` most likely means: at most a third of its letters are
+/// added, left out, replaced or swapped. Returns an empty string if there is none.
 std::string closest(std::string_view word, std::span<const std::string> known);
 
-/// "; did you mean 'inspect'?", or nothing.
+/// Returns "; did you mean 'inspect'?", or an empty string.
 std::string suggestion(std::string_view word, std::span<const std::string> known);
 
 }  // namespace dovetail::format

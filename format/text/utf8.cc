@@ -16,7 +16,8 @@ std::size_t utf8_length(std::string_view rest) noexcept {
   if (lead < 0x80) return 1;
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
   if (lead < 0xC2 || lead > 0xF4 || rest.size() < length) return 0;
-  // What else is wrong shows in the byte behind the lead: longer forms than needed, surrogates, too large a number.
+  // The byte behind the lead reveals all other faults: overlong forms, surrogates, numbers that are
+  // too large.
   const unsigned second = byte_at(rest, 1);
   const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;

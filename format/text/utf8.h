@@ -7,24 +7,25 @@
 
 namespace dovetail::format {
 
-/// Whether `text` is UTF-8: the shortest forms only, no surrogates, nothing above U+10FFFF.
+/// Returns whether `text` is UTF-8: only shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept;
 
-/// Bytes of the character at the start of `rest`, 0 where there is none (overlong, surrogate, above U+10FFFF).
+/// Returns the bytes of the character at the start of `rest`, or 0 if it is malformed (overlong,
+/// surrogate, above U+10FFFF).
 /// Needs: `rest` is not empty.
 std::size_t utf8_length(std::string_view rest) noexcept;
 
-/// What is UTF-8 of `bytes`; each byte that is not becomes U+FFFD. A JSON string is UTF-8; a file name or a value of a user
-/// need not be.
+/// Replaces each byte that is not UTF-8 by U+FFFD. A JSON string must be UTF-8; a file name or a
+/// user's value may not be.
 std::string to_utf8(std::string_view bytes);
 
-/// Without the mark that some editors put before the first byte of a text.
+/// Removes the byte order mark that some editors put before a text.
 std::string_view without_byte_order_mark(std::string_view text) noexcept;
 
-/// The first `most` bytes, or less, so that no character is cut where `text` is UTF-8.
+/// Returns the first `most` bytes, or fewer, so that no character of a UTF-8 text is cut.
 std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept;
 
-/// The same, with "..." behind it if anything is cut off.
+/// Returns the same, with "..." behind it if anything is cut off.
 std::string shortened(std::string_view text, std::size_t most);
 
 }  // namespace dovetail::format

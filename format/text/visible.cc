@@ -30,8 +30,8 @@ bool is_control(std::uint32_t code) noexcept {
   return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
-// Separators of lines and paragraphs, what the Unicode Bidirectional Algorithm (UAX 9) calls explicit formatting, and what
-// has no width: two names that look alike would be different ones.
+// Separators of lines and paragraphs, explicit formatting of the Unicode Bidirectional Algorithm
+// (UAX 9), and characters without width. With these, two different names could look alike.
 bool is_hidden(std::uint32_t code) noexcept {
   const auto within = [code](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
   return is_control(code) || code == 0x061C || within(0x200B, 0x200F) || within(0x2028, 0x202E) ||
@@ -46,7 +46,7 @@ std::string escape(std::uint32_t code) {
   return escaped(code < 0x80 ? "\\x%02x" : "\\u%04x", code);
 }
 
-// JSON has UTF-16 in its escapes.
+// JSON escapes hold UTF-16.
 std::string escape_in_json(std::uint32_t code) {
   if (code <= 0xFFFF) return escaped("\\u%04x", code);
   return escaped("\\u%04x", 0xD7C0 + (code >> 10)) + escaped("\\u%04x", 0xDC00 | (code & 0x3FF));
@@ -82,7 +82,7 @@ std::string visible_lines(std::string_view text) {
 }
 
 std::string visible_json(std::string json) {
-  // The first bytes of all hidden characters: others are not looked at.
+  // The first bytes of all hidden characters. The loop skips all other bytes.
   constexpr std::string_view kBegins = "\x7F\xC2\xD8\xE2\xEF\xF3";
   const std::string_view text = json;
   std::string shown;

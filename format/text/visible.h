@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, metadata and records come from anywhere; what is printed of them must not move a terminal's cursor, forge a line
-// or turn text around.
+// Names, metadata and records come from anywhere. Printing them must not move a terminal's cursor,
+// forge a line or reverse text.
 #pragma once
 
 #include <string>
@@ -8,15 +8,17 @@
 
 namespace dovetail::format {
 
-/// Text for one line. Control characters (C0, DEL, C1), line and paragraph separators, marks that change the direction of
-/// writing or have no width, and bytes that are not UTF-8 become `\n`, `\t`, `\r`, `\x1b`, `\u202e`, `\U000e0041`; all
-/// others stay.
+/// Makes a text safe for one line. Escapes control characters (C0, DEL, C1), separators of lines
+/// and paragraphs, and bytes that are not UTF-8. Also escapes marks that change the direction of
+/// writing or have no width. Escapes are `\n`, `\t`, `\r`, `\x1b`, `\u202e`, `\U000e0041`. All
+/// other characters stay.
 std::string visible(std::string_view text);
 
-/// The same for text of many lines: line breaks and tabs stay as well.
+/// The same for a text of many lines: line breaks and tabs stay, too.
 std::string visible_lines(std::string_view text);
 
-/// The same JSON with all such characters as `\u009b`. Needs: JSON in UTF-8, where they are in strings only.
+/// Escapes all such characters in JSON as `\u009b`. Needs: JSON in UTF-8, which has them only in
+/// strings.
 std::string visible_json(std::string json);
 
 }  // namespace dovetail::format

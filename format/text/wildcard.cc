@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-// The position behind the set that begins at `open`, or nothing where it is never closed.
+// Returns the position behind the set that begins at `open`, or `kNone` if the set is never closed.
 std::size_t end_of_set(std::string_view pattern, std::size_t open) noexcept {
   std::size_t first = open + 1;
   if (first < pattern.size() && (pattern[first] == '!' || pattern[first] == '^')) ++first;
@@ -33,7 +33,8 @@ bool in_set(char c, std::string_view set) noexcept {
   return found != negated;
 }
 
-// Matches one byte against the pattern at `at`; the position behind what it used, or nothing.
+// Matches one byte against the pattern at `at`. Returns the position behind the part of the pattern
+// used, or `kNone`.
 std::size_t match_one(char c, std::string_view pattern, std::size_t at) noexcept {
   if (at >= pattern.size()) return kNone;
   if (pattern[at] == '?') return at + 1;
@@ -53,7 +54,7 @@ bool has_wildcard(std::string_view path) noexcept {
 bool matches(std::string_view name, std::string_view pattern) noexcept {
   if (!name.empty() && name.front() == '.' && (pattern.empty() || pattern.front() != '.')) return false;
   std::size_t at = 0;
-  std::size_t star = kNone;  // behind the last star met, and how much of the name it has taken
+  std::size_t star = kNone;  // behind the last star met, which took `taken` bytes
   std::size_t taken = 0;
   for (std::size_t i = 0; i < name.size();) {
     if (at < pattern.size() && pattern[at] == '*') {

@@ -92,7 +92,8 @@ Result<void> TfrecordScanner::read_header() {
   return {};
 }
 
-// Gives `bytes` consecutive bytes: out of the piece where it holds them all, else out of what is held.
+// Returns `bytes` consecutive bytes: a view of the piece if it holds them all, otherwise a view of
+// `held_`.
 std::optional<ByteView> TfrecordScanner::gather(std::uint64_t bytes) {
   if (held_.empty() && piece_.size() >= bytes) {
     const ByteView whole = piece_.first(static_cast<std::size_t>(bytes));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a TFRecord file, which makes a shard of it: all but its first record (messages.h). See docs/format.md, "Indexes of TFRecords".
+// The index of a TFRecord file, which makes the file a shard: all records of the index except its
+// first (messages.h). See docs/format.md, "Indexes of TFRecords".
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,10 @@
 
 namespace dovetail::format {
 
-/// One block: consecutive records. They begin where the block before ends.
+/// One block: consecutive records. A block begins where the block before ends.
 struct TfrecordBlock {
   std::uint32_t records = 0;
-  std::uint32_t stored_bytes = 0;  ///< With their frames.
+  std::uint32_t stored_bytes = 0;  ///< Including the frames.
   std::uint32_t footers_crc = 0;   ///< See `FootersCrc`.
 
   friend bool operator==(const TfrecordBlock&, const TfrecordBlock&) = default;
@@ -25,7 +26,7 @@ struct TfrecordBlock {
 
 void encode(const TfrecordBlock& block, std::vector<std::byte>& out);
 
-/// What `file_id` of a TFRecord shard is made of: its size and the footers of all its blocks.
+/// Computes the `file_id` of a TFRecord shard from its size and the footers of all its blocks.
 class TfrecordIdentity {
  public:
   void add(const TfrecordBlock& block) noexcept;
@@ -40,10 +41,11 @@ class TfrecordIndexReader {
  public:
   explicit TfrecordIndexReader(const ShardInfo& info) : info_(info) {}
 
-  /// Errors: `bad_length`, `index_mismatch`: what cannot be a block of this file.
+  /// Errors: `bad_length`, `index_mismatch` if `record` cannot be a block of this file.
   Result<void> add(ByteView record);
-  /// The blocks as those of a shard; `payload_crc` is the CRC of their footers. Errors: `index_mismatch` where they do not
-  /// add up to the file, or are not those that its largest blocks and its id were taken from.
+  /// Returns the blocks as those of a shard; `payload_crc` is the CRC of their footers.
+  /// Errors: `index_mismatch` if the blocks do not add up to the file, or contradict the largest
+  /// sizes or the id in `info`.
   Result<std::vector<IndexEntry>> finish();
 
  private:

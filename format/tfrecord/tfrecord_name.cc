@@ -11,7 +11,7 @@ namespace dovetail::format {
 
 namespace {
 
-// Cuts `-NNNNN-of-NNNNN` off the end of a name.
+// Cuts `-NNNNN-of-NNNNN` off the end of a name. Returns whether it was there.
 bool cut_shard_suffix(std::string_view& name) {
   constexpr std::string_view kPattern = "-00000-of-00000";
   if (name.size() < kPattern.size()) return false;

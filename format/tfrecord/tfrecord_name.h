@@ -5,8 +5,9 @@
 
 namespace dovetail::format {
 
-/// Whether a file is named as TFRecords are, in capitals or not: `*.tfrecord`, `*.tfrecords`, `*.tfrec` or `*.tfr`, with
-/// `-1` or `-NNNNN-of-NNNNN` behind it, or only the latter; compressed or not.
+/// Returns whether a file has a usual name of TFRecords, in capitals or not: `*.tfrecord`,
+/// `*.tfrecords`, `*.tfrec` or `*.tfr`, also followed by `-1` or `-NNNNN-of-NNNNN`, or any name
+/// ending in `-NNNNN-of-NNNNN`. The suffix of a compression may follow.
 bool has_tfrecord_name(std::string_view path);
 
 }  // namespace dovetail::format

@@ -9,20 +9,20 @@
 
 namespace dovetail::format {
 
-/// Raw bytes of a block at most. TensorFlow reads blocks of up to 262,144 bytes, raw and compressed; so many are below
-/// that even where nothing can be saved.
+/// Maximum raw bytes of a block. TensorFlow reads blocks of up to 262,144 bytes, raw and
+/// compressed. Incompressible data of this size stays below that limit.
 inline constexpr std::size_t kTfrecordSnappyBlock = 192 * 1024;
 
-/// TensorFlow's own Snappy stream, which is not Snappy's framing format: blocks of one raw Snappy stream each, behind
-/// their length as 32 bits, highest byte first. Bytes in, bytes out, no I/O.
+/// TensorFlow's own Snappy stream, which differs from Snappy's framing format: blocks of one raw
+/// Snappy stream each, behind their 32-bit big-endian length. Does no I/O.
 ///
 /// Threads: none.
 /// Cost:    memory for one block.
 class TfrecordSnappyEncoder {
  public:
-  /// Takes the bytes that follow; appends to `out` what is complete of the stream.
+  /// Takes the next bytes. Appends the completed blocks to `out`.
   void add(ByteView bytes, std::vector<std::byte>& out);
-  /// Appends the rest.
+  /// Appends the last block.
   void finish(std::vector<std::byte>& out);
 
  private:
