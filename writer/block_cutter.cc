@@ -22,7 +22,7 @@ Result<void> BlockCutter::append(ByteView record) {
     held_.append(record);
     return {};
   }
-  // The record that decides is counted but not held: it may be as large as the format allows.
+  // Count the deciding record, but do not hold it back: it may be as large as the format allows.
   DOVETAIL_TRY(choose_run());
   return place(record);
 }
@@ -44,7 +44,7 @@ Result<void> BlockCutter::place(ByteView record) {
     DOVETAIL_TRY(close_block());
   }
   block_.append(record);
-  // Of the copy: the caller's buffer may change under our hands.
+  // Fingerprint the copy: the caller may change its buffer meanwhile.
   fingerprint_.add(ByteView(block_.bytes).last(record.size()));
   if (bounds_.add(record.size())) return close_block();
   return {};
@@ -64,7 +64,8 @@ Result<ShardCut> BlockCutter::end_shard() {
   if (!block_.empty()) {
     DOVETAIL_TRY(close_block());
   }
-  // A shard without records that comes before the choice has no runs either: any length is true of it.
+  // A shard without records that ends before the choice has no runs either, so any run length is
+  // true.
   const ShardCut cut{std::max<std::uint64_t>(run_records_, 1), fingerprint_.value(), std::exchange(records_, 0)};
   bounds_.end_shard();
   fingerprint_ = {};

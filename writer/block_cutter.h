@@ -13,22 +13,24 @@
 
 namespace dovetail::detail {
 
-/// What the end of a shard needs to know of its records.
+/// The facts about a shard's records that the end of the shard needs.
 struct ShardCut {
   std::uint64_t run_records = 1;
   std::uint64_t fingerprint = 0;
   std::uint64_t records = 0;
 };
 
-/// Cuts records into blocks at the `BlockBounds`. Where the run length is not given, the first records are held back until
-/// they amount to `run_bytes` or the first shard ends, and their sizes decide, once for all shards.
+/// Cuts records into blocks at the `BlockBounds`. If no run length is given, the cutter holds the
+/// first records back until they amount to `run_bytes` or the first shard ends. Their sizes then
+/// decide the run length of all shards.
 ///
 /// Threads: none.
-/// Errors:  those of `emit`; the cutter is of no use after one.
-/// Cost:    memory for one block, or for less than `run_bytes` while the run length is open.
+/// Errors:  those of `emit`. After an error the cutter must not be used.
+/// Cost:    memory for one block, or for less than `run_bytes` while the run length is undecided.
 class BlockCutter {
  public:
-  /// Gets each block in order. It may swap the block's memory for another; the cutter clears what it finds after it.
+  /// Receives each block in order. It may swap the block's memory for other memory; the cutter
+  /// clears the block afterwards.
   using Emit = std::function<Result<void>(format::RawBlock& block)>;
 
   struct Limits {
@@ -40,7 +42,7 @@ class BlockCutter {
   BlockCutter(const Limits& limits, Emit emit);
 
   Result<void> append(ByteView record);
-  /// Closes the last block of the shard; the next record begins another shard.
+  /// Closes the last block of the shard. The next record begins another shard.
   Result<ShardCut> end_shard();
 
  private:
@@ -50,12 +52,12 @@ class BlockCutter {
 
   Limits limits_;
   Emit emit_;
-  std::uint64_t run_records_;  // 0 while it is open
+  std::uint64_t run_records_;  // 0 while undecided
   format::BlockBounds bounds_;
-  format::FirstRecords first_;  // of the held records and the one that decides
-  format::RawBlock held_;       // records that wait for the run length
+  format::FirstRecords first_;  // of the held records and of the deciding record
+  format::RawBlock held_;       // records waiting for the run length
   format::RawBlock block_;
-  std::uint64_t records_ = 0;  // of the shard
+  std::uint64_t records_ = 0;  // of the current shard
   format::RecordFingerprint fingerprint_;
 };
 

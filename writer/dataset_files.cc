@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kShardPrefix = "shard-";
 constexpr std::size_t kShardDigits = 6;
-// Fixed, so that a manifest's bytes depend on its shards alone.
+// Constants, so that the bytes of a manifest depend only on its shards.
 constexpr std::uint64_t kManifestRunRecords = 4096;
 constexpr std::uint32_t kManifestBlockBytes = 64 * 1024;
 
@@ -33,7 +33,7 @@ std::optional<std::uint32_t> shard_number_of(std::string_view name) {
   if (!name.starts_with(kShardPrefix)) return std::nullopt;
   std::uint32_t number = 0;
   const auto parsed = std::from_chars(name.data() + kShardPrefix.size(), name.data() + name.size(), number);
-  // Only the one spelling that the writer uses: the folder may hold other files with a like name.
+  // Accept only the writer's own spelling: the folder may hold other files with a similar name.
   if (parsed.ec != std::errc() || name != shard_name(number)) return std::nullopt;
   return number;
 }

@@ -17,12 +17,13 @@
 
 namespace dovetail::detail {
 
-/// Name of a shard file in a dataset's folder: `shard-NNNNNN.dvt`.
+/// Returns the name of a shard file in a dataset's folder: `shard-NNNNNN.dvt`.
 std::string shard_name(std::uint32_t number);
-/// The number in such a name.
+/// Returns the number in such a name, or nothing for other names.
 std::optional<std::uint32_t> shard_number_of(std::string_view name);
 
-/// Writes the manifest of finished shards, durably but for its name, which wants a sync of the folder.
+/// Writes the manifest of finished shards. Its bytes are durable; its name becomes durable with the
+/// next sync of the folder.
 Result<void> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
                             const std::vector<ShardInfo>& shards);
 

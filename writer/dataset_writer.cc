@@ -23,13 +23,13 @@ namespace dovetail {
 
 namespace {
 
-// Found before the first record rather than with the first block.
+// Reports bad metadata before the first record rather than with the first block.
 Result<void> check_metadata(const WriterOptions& options) {
   std::vector<std::byte> scratch;
   return format::ShardEncoder({}, 0).begin(detail::make_metadata(options), scratch);
 }
 
-// First record of shard `shard` of `shards`.
+// Returns the first record of shard `shard` of `shards`.
 std::uint64_t first_record(std::uint64_t shard, std::uint64_t shards, std::uint64_t records) {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(records) * shard / shards);
 }
@@ -103,7 +103,7 @@ class DatasetWriter::Impl {
  private:
   enum class State { open, finished, abandoned, failed };
 
-  /// Whether records can be added.
+  /// Returns whether records can be added.
   bool is_open() const noexcept { return state_ == State::open && !process_.forked(); }
 
   Error stop_reason() const {
@@ -113,7 +113,7 @@ class DatasetWriter::Impl {
         .in_file(target_);
   }
 
-  // The one place where a failure becomes final.
+  // Every failure becomes final here.
   template <class Step>
   Result<void> guarded(Step&& step) {
     Result<void> done = detail::guard_memory(target_, step);
@@ -136,7 +136,7 @@ class DatasetWriter::Impl {
     return {};
   }
 
-  // Asked before each record, so that no shard is begun for records that do not come.
+  // Checked before each record, so that no shard begins without a record.
   bool shard_is_complete() const {
     if (options_.shards != 0) {
       return ended_ + 1 < options_.shards &&
@@ -167,7 +167,7 @@ class DatasetWriter::Impl {
       DOVETAIL_TRY(end_shard());
     }
     DOVETAIL_ASSIGN(const auto rest, pipeline_->finish());
-    (void)rest;  // `keep` got them all
+    (void)rest;  // `keep` has taken all shards
     info_.id = *options_.shard.dataset_id;
     info_.manifest = target_ + '/' + format::kManifestName;
     DOVETAIL_TRY(detail::write_manifest(staging_->folder(), info_.id, options_.shard.codec, info_.shards));
@@ -182,7 +182,7 @@ class DatasetWriter::Impl {
 
   const detail::ProcessMark process_;
   const DatasetWriterOptions options_;
-  std::optional<detail::Staging> staging_;  // none once it is finished
+  std::optional<detail::Staging> staging_;  // empty once the dataset is finished
   std::string target_;
   std::unique_ptr<detail::EncodePipeline> pipeline_;
   detail::BlockCutter cutter_;

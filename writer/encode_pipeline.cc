@@ -12,11 +12,11 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::size_t kBlocksPerJob = 4;
-// A block of this size is worth a thread of its own.
+// A block of this size justifies a thread of its own.
 constexpr std::size_t kLargeBlockBytes = std::size_t{256} << 10;
-// Enough that a thread finds work while the caller writes or waits for its input.
+// Enough jobs that a thread finds work while the caller writes or waits for its input.
 constexpr std::size_t kJobsPerThread = 2;
-// Memory that one huge record has stretched is given back rather than kept for the next block.
+// Frees memory that one huge record has enlarged, instead of keeping it for the next block.
 constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -101,8 +101,8 @@ Result<std::vector<FinishedShard>> EncodePipeline::finish() {
   return std::move(finished_);
 }
 
-// After a failure nothing more is put into a shard: it would be finished without what has failed. Shards that had ended before
-// are whole, and only wait to be synced.
+// After a failure, no shard gets more blocks: it would be finished without the failed block. Shards
+// that ended before the failure are complete and only wait for their sync.
 Result<void> EncodePipeline::commit_oldest() {
   auto done = pool_->take();
   Result<void> outcome = std::move(done.outcome);

@@ -21,15 +21,17 @@
 
 namespace dovetail::detail {
 
-/// Turns a sequence of blocks and shard ends into shard files: encodes on several threads, writes in order.
+/// Turns a sequence of blocks and shard ends into shard files. Encodes on several threads, and
+/// writes in order.
 ///
-/// The caller's thread writes, whenever it finds too many blocks in flight; encoding and `fdatasync` happen on the
-/// pool's threads, so that the end of a shard does not stop the next one.
+/// The caller's thread writes when too many blocks are in flight. The pool's threads encode and
+/// call `fdatasync`, so the end of a shard does not delay the next shard.
 ///
-/// Threads: one thread at a time calls it.
-/// Errors:  the first is final, and every later call returns it again. `finish` still hands over the shards that had ended
-///          before; destroying the pipeline removes all other files.
-/// Cost:    at most `window()` blocks, and unless one block is larger at most `Settings::queued_bytes` of records.
+/// Threads: one thread at a time may call it.
+/// Errors:  the first is final, and every later call returns it again. `finish` still returns the
+///          shards that ended before the error; the destructor removes all other files.
+/// Cost:    at most `window()` blocks and, except for a single larger block,
+///          `Settings::queued_bytes` of records.
 class EncodePipeline {
  public:
   struct Settings {
@@ -39,23 +41,25 @@ class EncodePipeline {
     std::uint32_t codec_level = format::kDefaultZstdLevel;
     unsigned threads = 1;
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
-    /// Gets each shard as soon as it is synced, in order, on the caller's thread; `finish()` then returns none.
+    /// Receives each shard as soon as it is synced, in order, on the caller's thread. `finish()`
+    /// then returns no shards.
     std::function<Result<void>(FinishedShard shard)> on_shard = {};
   };
 
-  /// Errors: the system's, where no thread can be started.
+  /// Errors: the system's, if no thread can be started.
   static Result<std::unique_ptr<EncodePipeline>> start(std::shared_ptr<const OutputFolder> folder, Settings settings);
 
-  /// Takes the records of a block, and leaves memory of an earlier one for the next.
+  /// Takes the records of a block, and gives the memory of an earlier block back for the next one.
   Result<void> add(format::RawBlock& block);
-  /// Gives the shard that comes its number. Not called, shards are numbered from 0. Needs: no shard is open.
+  /// Sets the number of the next shard. Without this call, shards are numbered from 0. Needs: no
+  /// shard is open.
   Result<void> begin_shard(std::uint32_t number);
   Result<void> end_shard(const ShardCut& cut);
-  /// Waits for everything. The files are synced and not published. Last call.
+  /// Waits for all jobs. The files are synced, but not published. Last call.
   Result<std::vector<FinishedShard>> finish();
 
   std::size_t window() const noexcept { return window_; }
-  /// Blocks whose memory exists, in flight or spare.
+  /// Number of blocks whose memory exists, in flight or spare.
   std::size_t blocks_held() const noexcept { return blocks_held_; }
 
  private:
@@ -72,7 +76,7 @@ class EncodePipeline {
   struct SyncJob {
     FinishedShard shard;
   };
-  /// Several small ones, since one that is only stored takes less time than waking a thread for it.
+  /// A job has several small blocks, because storing one takes less time than waking a thread.
   using Blocks = std::vector<std::unique_ptr<BlockJob>>;
   using Job = std::variant<Blocks, ShardBegin, ShardEnd, SyncJob>;
 
@@ -92,7 +96,7 @@ class EncodePipeline {
   Settings settings_;
   std::size_t window_;
   std::size_t blocks_held_ = 0;
-  std::size_t queued_blocks_ = 0;  // in flight, or of the next job
+  std::size_t queued_blocks_ = 0;  // in flight, or in the next job
   std::uint64_t queued_bytes_ = 0;
   Blocks next_job_;
   std::vector<std::unique_ptr<BlockJob>> spare_;
@@ -100,7 +104,7 @@ class EncodePipeline {
   std::uint32_t next_shard_ = 0;
   std::vector<FinishedShard> finished_;
   std::optional<Error> failure_;
-  std::unique_ptr<OrderedPool<Job>> pool_;  // last: its threads end before what they work on
+  std::unique_ptr<OrderedPool<Job>> pool_;  // last: its threads must end before the members that they use
 };
 
 }  // namespace dovetail::detail

@@ -27,7 +27,7 @@ Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& n
     if (::flock(descriptor, operation) != 0 && errno == EWOULDBLOCK) {
       return Error(Errc::busy, "another process writes here").in_file(folder.path());
     }
-    // The process that had the lock may have removed the file between the two calls.
+    // The previous holder of the lock may have removed the file between the two calls.
     struct stat mine {};
     struct stat there {};
     if (::fstat(descriptor, &mine) != 0 ||
@@ -58,7 +58,8 @@ FileLock::~FileLock() {
 
 void FileLock::release() noexcept {
   if (descriptor_ < 0) return;
-  // A child that was forked meanwhile keeps the descriptor open, and with it the lock, unless it is released here.
+  // A child forked meanwhile keeps the descriptor open, and so the lock, unless the lock is
+  // released here.
   if (!process_.forked()) (void)::flock(descriptor_, LOCK_UN);
   ::close(std::exchange(descriptor_, -1));
 }
@@ -94,7 +95,7 @@ bool FileLock::make_exclusive() noexcept {
 bool is_locked(const OutputFolder& folder, const std::string& name, FileLock::Access access) noexcept {
   const int operation = (access == FileLock::Access::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  int descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | kFlags);  // NFS locks no file that is only read
+  int descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | kFlags);  // NFS locks only writable files
   if (descriptor < 0) descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDONLY | kFlags);
   if (descriptor < 0) return false;
   const bool locked = ::flock(descriptor, operation) != 0 && errno == EWOULDBLOCK;

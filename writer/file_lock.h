@@ -12,30 +12,30 @@
 
 namespace dovetail::detail {
 
-/// A lock (`flock`) on a file of its own, which the system releases with the process.
+/// A lock (`flock`) on a file of its own. The system releases the lock when the process ends.
 ///
-/// File systems without locks grant every lock; there the user must not start two writers.
-/// Ownership: of the process that took it; a forked child does not release it.
+/// File systems without locks grant every lock. There the user must not start two writers.
+/// Ownership: belongs to the process that took it; a forked child does not release it.
 class FileLock {
  public:
   enum class Access : std::uint8_t { exclusive, shared };
 
   /// Creates the file if it does not exist. Does not wait.
-  /// Errors: `busy` where another process has the lock; the system's.
+  /// Errors: `busy` if another process has the lock; the system's.
   static Result<FileLock> take(const OutputFolder& folder, const std::string& name, Access access);
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();
 
-  /// Whether `take` made the file.
+  /// Returns whether `take` created the file.
   bool created() const noexcept { return created_; }
-  /// Makes a shared lock exclusive. Returns false where others have it too; it may be lost then, so
-  /// it must be the last call.
+  /// Makes a shared lock exclusive. Returns false if other processes share it. The lock may then be
+  /// lost, so this must be the last call.
   bool make_exclusive() noexcept;
-  /// Replaces what is in the file, durably. `path` is for messages. Errors: the system's.
+  /// Replaces the content of the file, durably. `path` is for messages. Errors: the system's.
   Result<void> write(std::string_view text, const std::string& path) const;
-  /// Up to 256 bytes of what is in the file. Errors: the system's.
+  /// Returns up to the first 256 bytes of the file. Errors: the system's.
   Result<std::string> read(const std::string& path) const;
   void release() noexcept;
 
@@ -47,7 +47,8 @@ class FileLock {
   ProcessMark process_;
 };
 
-/// Whether a process has a lock on a file that keeps others from this access. False where the file system has no locks.
+/// Returns whether another lock on the file prevents this access. Returns false if the file system
+/// has no locks.
 bool is_locked(const OutputFolder& folder, const std::string& name,
                FileLock::Access access = FileLock::Access::shared) noexcept;
 

@@ -19,12 +19,14 @@
 
 namespace dovetail::detail {
 
-/// Threads that work on jobs in any order and give them back in the order in which they came.
+/// Threads that work on jobs in any order. `take` returns the jobs in the order of `submit`.
 ///
 /// Ownership: a job belongs to the pool from `submit` to `take`.
-/// Threads:   one thread submits and takes; the pool runs its own. Destroying it drops what has not begun.
-/// Errors:    what `work` returns or throws comes back with the job; no exception leaves a thread.
-/// Cost:      as many jobs as the caller lets be in flight.
+/// Threads:   one thread submits and takes; the pool runs its own. The destructor drops jobs that
+///            have not begun.
+/// Errors:    the result or exception of `work` comes back with the job; no exception leaves a
+///            thread.
+/// Cost:      as many jobs as the caller keeps in flight.
 template <class Job>
 class OrderedPool {
  public:
@@ -35,13 +37,13 @@ class OrderedPool {
     Result<void> outcome;
   };
 
-  /// Errors: the system's, where no thread can be started.
+  /// Errors: the system's, if no thread can be started.
   static Result<std::unique_ptr<OrderedPool>> start(unsigned threads, Work work) {
     std::unique_ptr<OrderedPool> pool(new OrderedPool(std::move(work)));
     try {
       while (pool->threads_.size() < threads) pool->threads_.emplace_back([raw = pool.get()] { raw->run(); });
     } catch (const std::system_error& error) {
-      // Fewer threads change nothing but speed.
+      // Fewer threads only reduce the speed.
       if (pool->threads_.empty()) return Error::from_errno(error.code().value(), "cannot start a thread");
     }
     return pool;
@@ -72,7 +74,7 @@ class OrderedPool {
     return tickets_.size();
   }
 
-  /// Waits for the oldest job. Needs: one in flight.
+  /// Waits for the oldest job. Needs: a job is in flight.
   Done take() {
     std::unique_lock lock(mutex_);
     oldest_done_.wait(lock, [this] { return tickets_.front().outcome.has_value(); });
@@ -96,7 +98,7 @@ class OrderedPool {
     for (;;) {
       work_waits_.wait(lock, [this] { return stopping_ || begun_ < tickets_.size(); });
       if (stopping_) return;
-      // Neither end of a deque moves the elements between when it grows or shrinks.
+      // Adding or removing at an end of a deque does not move its other elements.
       Ticket& ticket = tickets_[begun_++];
       lock.unlock();
       Result<void> outcome = guarded(ticket.job);
@@ -123,7 +125,7 @@ class OrderedPool {
   std::condition_variable work_waits_;
   std::condition_variable oldest_done_;
   std::deque<Ticket> tickets_;  // oldest first
-  std::size_t begun_ = 0;       // of them, those at the front that a thread has taken up
+  std::size_t begun_ = 0;       // tickets at the front that a thread has begun
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -18,11 +18,12 @@ namespace dovetail::detail {
 
 namespace {
 
-// Linux writes at most 0x7ffff000 bytes per call; smaller pieces also report the offset of a failure more closely.
+// Linux writes at most 0x7ffff000 bytes per call. Smaller pieces also report the offset of a
+// failure more precisely.
 constexpr std::size_t kMaxWriteBytes = std::size_t{64} << 20;
 constexpr int kNameAttempts = 16;
-// A file name has at most 255 bytes, and the partial one adds up to 40. Of a longer one the middle goes: by its end a file
-// is known as a shard, and its number.
+// A file name has at most 255 bytes, and the partial name adds up to 40. A longer name loses its
+// middle, because its end tells that the file is a shard, and its number.
 constexpr std::size_t kMaxNameInPartial = 200;
 constexpr std::size_t kKeptEnd = 40;
 
@@ -56,7 +57,7 @@ std::string random_partial_name(const std::string& name) {
 
 int link_without_replacing(int folder, const char* from, const char* to) noexcept {
   if (::linkat(folder, from, folder, to, 0) != 0) return errno;
-  ::unlinkat(folder, from, 0);  // a second name that stays is no reason to take the first away
+  ::unlinkat(folder, from, 0);  // a remaining second name is no reason to remove the first
   return 0;
 }
 
@@ -78,11 +79,12 @@ int rename_without_replacing(int folder, const char* from, const char* to) noexc
 Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder, const std::string& name) {
   for (int attempt = 1;; ++attempt) {
     std::string partial = random_partial_name(name);
-    std::string kept_name = name;  // what needs memory comes before there is a file
+    std::string kept_name = name;  // allocate before the file exists
     const int descriptor =
         ::openat(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) {
-      // So that `recover` can tell it from what a killed writer has left. Not every file system has locks.
+      // The lock lets `recover` tell this file from one that a killed writer has left. Not every
+      // file system has locks.
       (void)::flock(descriptor, LOCK_EX | LOCK_NB);
       return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), descriptor);
     }
@@ -140,13 +142,13 @@ void OutputFile::leave() noexcept {
 void OutputFile::discard() noexcept {
   close_descriptor();
   const State before = std::exchange(state_, State::gone);
-  // A forked child has a copy of this object, and the file is not the child's to remove.
+  // A forked child has a copy of this object, but must not remove the parent's file.
   if (before == State::gone || owner_ != ::getpid()) return;
   ::unlinkat(folder_->descriptor(), (before == State::published ? name_ : partial_).c_str(), 0);
 }
 
 Error OutputFile::fail(Error error) {
-  discard();  // first: there may be no memory for the rest
+  discard();  // first, because there may be no memory for the rest
   failure_ = std::move(error);
   failure_ = failure_->in_file(path());
   return *failure_;
@@ -175,9 +177,10 @@ Result<void> OutputFile::sync() {
     failed = ::fdatasync(descriptor_);
   } while (failed != 0 && errno == EINTR);
   if (failed != 0) return fail(Error::from_errno(errno, "cannot sync the file"));
-  // A process that was forked meanwhile has the same lock, for as long as it lives.
+  // Unlock explicitly: a process forked meanwhile holds the same lock as long as it lives.
   (void)::flock(descriptor_, LOCK_UN);
-  // Network file systems report late write errors here. Linux has closed the descriptor even where it says EINTR.
+  // Network file systems report late write errors here. Linux has closed the descriptor even if it
+  // returns EINTR.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     return fail(Error::from_errno(errno, "cannot close the file"));
   }
@@ -205,7 +208,8 @@ Result<void> OutputFile::commit(bool overwrite) {
   DOVETAIL_TRY(sync());
   if (auto done = publish(overwrite); !done) return fail(done.error());
   if (auto done = folder_->sync(); !done) {
-    // What has replaced a file stays: without it neither the old nor the new one would be there.
+    // Keep a file that has replaced another: otherwise neither the old nor the new file would
+    // exist.
     if (overwrite) leave();
     return fail(done.error());
   }

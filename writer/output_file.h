@@ -16,16 +16,19 @@
 
 namespace dovetail::detail {
 
-/// A file that appears under its name only when it is whole.
+/// A file that appears under its name only when it is complete.
 ///
-/// Bytes go to `.NAME.partial-PID-RANDOM` beside it. `commit` makes them durable and gives the file its name; anything
-/// else, a destructor included, removes them. Only a crash leaves a partial file. Of a name of more than 200 bytes the partial
-/// one has the beginning and the end. While bytes are written it is locked (`flock`), where the file system has locks.
+/// The bytes go to `.NAME.partial-PID-RANDOM` beside it. `commit` makes them durable and gives the
+/// file its name. Any other end, such as the destructor, removes them, so only a crash leaves a
+/// partial file. The partial name of a name of more than 200 bytes has only its beginning and end.
+/// The file is locked (`flock`) while bytes are written, if the file system has locks.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  carry the path of the final file and for writes the offset. The first is final: it removes the file, and
-///          every later call returns it again, because what a failed write or sync left behind cannot be known. Only a
-///          whole file that `commit` has put in the place of another stays where its new name could not be made durable.
+/// Errors:  carry the path of the final file, and for writes the offset. The first error is final:
+///          it removes the file, and every later call returns it again. The state of a file after a
+///          failed write or sync is unknown.
+/// Exception: if `commit` has replaced another file but cannot make the new name durable, the
+/// complete file stays.
 class OutputFile {
  public:
   static Result<OutputFile> create(std::shared_ptr<const OutputFolder> folder, const std::string& name);
@@ -40,16 +43,17 @@ class OutputFile {
 
   /// Appends all of `bytes`.
   Result<void> write(ByteView bytes);
-  /// Makes the bytes durable and closes the file: many finished files need no descriptors.
+  /// Makes the bytes durable and closes the file, so that many finished files need no descriptors.
   Result<void> sync();
-  /// Gives a synced file its name; durable after a sync of the folder. Errors: `already_exists` unless `overwrite`; the file
-  /// stays synced, and can be published again.
+  /// Gives a synced file its name, which becomes durable with a sync of the folder.
+  /// Errors: `already_exists` unless `overwrite`. The file then stays synced, and can be published
+  /// again.
   Result<void> publish(bool overwrite);
-  /// `sync`, `publish`, and a sync of the folder.
+  /// Calls `sync` and `publish`, and syncs the folder.
   Result<void> commit(bool overwrite);
-  /// Removes the file, whichever name it has.
+  /// Removes the file under its current name.
   void discard() noexcept;
-  /// Has nothing more to do with the file, which stays under the name that it has.
+  /// Gives up control of the file, which stays under its current name.
   void leave() noexcept;
 
  private:
@@ -70,24 +74,26 @@ class OutputFile {
   std::optional<Error> failure_;
 };
 
-/// What begins the partial name of a file, whoever writes it: `.NAME.partial-`.
+/// Returns the beginning of a file's partial names: `.NAME.partial-`.
 std::string partial_name_begin(const std::string& name);
-/// One that nobody else has: `.NAME.partial-PID-RANDOM`.
+/// Returns a unique partial name: `.NAME.partial-PID-RANDOM`.
 std::string random_partial_name(const std::string& name);
 
-/// In the names of files that are being written, before what makes them unique.
+/// In the names of files being written, this comes before the unique part.
 inline constexpr std::string_view kPartialMark = ".partial-";
-/// Whether a writer that is at work, or was killed, has left a file under this name or path: `.NAME.partial-PID-RANDOM`.
+/// Returns whether a name or path is that of a partial file: `.NAME.partial-PID-RANDOM`. Its writer
+/// is running or was killed.
 bool is_partial_name(std::string_view path);
-/// The name that such a file gets in the end; other names as they are. Of long ones the middle is missing.
+/// Returns the final name of a partial file, and other names unchanged. The middle of a long name
+/// is missing.
 std::string_view final_name(std::string_view name);
 
-/// Renames within a folder; an existing target is EEXIST. Returns 0 or an errno value.
+/// Renames within a folder. If the target exists, returns EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;
-/// The same for file systems whose rename cannot refuse to replace: a hard link can.
+/// The same by a hard link, for file systems whose rename cannot refuse to replace.
 int link_without_replacing(int folder, const char* from, const char* to) noexcept;
-/// The same for those that have no hard links either, as object stores that are mounted: it looks first, and would replace
-/// a file that another process makes just then.
+/// The same for file systems that have no hard links either, such as mounted object stores. Looks
+/// for the target first, so it may replace a file that another process creates at that moment.
 int rename_where_none_is_seen(int folder, const char* from, const char* to) noexcept;
 
 }  // namespace dovetail::detail

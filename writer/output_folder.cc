@@ -40,7 +40,8 @@ int open_folder(const char* path) noexcept {
   return descriptor;
 }
 
-// Some file systems (FUSE, CIFS) have no fsync for folders; there the rename is as durable as it can be made.
+// Some file systems (FUSE, CIFS) have no fsync for folders. There nothing can make the rename more
+// durable.
 Result<void> sync_folder(int descriptor, const char* path) {
   int failed = 0;
   do {
@@ -58,7 +59,7 @@ Result<void> sync_parent(const std::string& path) {
   return sync_folder(folder.number, parent.c_str());
 }
 
-/// Folders that were made, and go again unless they are taken over.
+/// Folders that were created. The destructor removes them unless they are taken over.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -68,9 +69,9 @@ class MadeFolders {
     for (auto it = paths_.rbegin(); it != paths_.rend(); ++it) ::rmdir(it->c_str());
   }
 
-  /// Makes a folder; false, and `errno`, where that cannot be done.
+  /// Creates a folder. Returns false and sets `errno` on failure.
   bool make(const std::string& path) {
-    paths_.push_back(path);  // first: there may be no memory for it later
+    paths_.push_back(path);  // first, because there may be no memory for it later
     if (::mkdir(path.c_str(), 0777) == 0) return true;
     const int reason = errno;
     paths_.pop_back();
@@ -89,7 +90,8 @@ Result<void> make_folders(const std::string& path, MadeFolders& made) {
     if (made.make(part)) {
       DOVETAIL_TRY(sync_parent(part));
     } else if (errno != EEXIST && errno != EISDIR) {
-      // The system's reason for a path below a file or a read-only folder is kept; opening it would only say "missing".
+      // Keep the system's reason for a path below a file or a read-only folder: opening the path
+      // would only report "missing".
       const int reason = errno;
       struct stat status {};
       if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
@@ -160,7 +162,7 @@ std::string OutputFolder::path_of(const std::string& name) const {
 }
 
 Result<std::vector<std::string>> OutputFolder::names() const {
-  // A descriptor of its own: reading a folder moves its position.
+  // Open a new descriptor, because reading a folder moves the descriptor's position.
   int descriptor = -1;
   do {
     descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -221,7 +223,8 @@ void OutputFolder::moved_to(std::string path) noexcept {
 }
 
 Result<void> OutputFolder::sync() const {
-  return sync_folder(descriptor_, path_.empty() ? "." : path_.c_str());  // needs no memory: files may be published
+  // Allocates no memory: files may be published already.
+  return sync_folder(descriptor_, path_.empty() ? "." : path_.c_str());
 }
 
 void OutputFolder::remove_created() noexcept {

@@ -9,20 +9,22 @@
 
 namespace dovetail::detail {
 
-/// An open folder in which files are made, renamed and removed by name, wherever the process itself moves to.
+/// An open folder. Files are created, renamed and removed in it by name, even if the process
+/// changes its working directory.
 ///
-/// Ownership: shared by the files that are being made in it, so that many of them cost one descriptor.
+/// Ownership: the files being written in the folder share it, so that many files need one
+/// descriptor.
 /// Threads:   const calls may run concurrently.
 class OutputFolder {
  public:
-  /// Opens a folder; an empty path is the process's own. Errors: the system's.
+  /// Opens a folder. An empty path means the working directory. Errors: the system's.
   static Result<std::shared_ptr<OutputFolder>> open(const std::string& path);
-  /// Opens a folder, and makes it and what is missing above it.
+  /// Opens a folder. Creates it and its missing parents first.
   static Result<std::shared_ptr<OutputFolder>> create(const std::string& path);
 
-  /// Opens a folder in this one, which must be no link.
+  /// Opens a folder in this one. It must not be a link.
   Result<std::shared_ptr<OutputFolder>> open_below(const std::string& name) const;
-  /// The same; makes it if nothing has the name.
+  /// The same. Creates the folder if nothing has the name.
   Result<std::shared_ptr<OutputFolder>> create_below(const std::string& name) const;
 
   OutputFolder(const OutputFolder&) = delete;
@@ -31,26 +33,26 @@ class OutputFolder {
 
   int descriptor() const noexcept { return descriptor_; }
   const std::string& path() const noexcept { return path_; }
-  /// The path of a file in it, for messages.
+  /// Returns the path of a file in the folder, for messages.
   std::string path_of(const std::string& name) const;
 
-  /// Names of everything in it, in no order.
+  /// Returns the names of all entries, in no particular order.
   Result<std::vector<std::string>> names() const;
-  /// Whether something of this name is there, be it a dangling link.
+  /// Returns whether an entry of this name exists, even a dangling link.
   Result<bool> contains(const std::string& name) const;
-  /// Removes a file. One that is not there is no error.
+  /// Removes a file. A missing file is no error.
   Result<void> remove(const std::string& name) const;
-  /// Whether it lies where its path says, and not at the other end of a link.
+  /// Returns whether the folder still lies at its path, and the path is not a link.
   bool is_in_place() const noexcept;
-  /// Whether a name in it is that of a folder, and of no link to one.
+  /// Returns whether the name is that of a folder, and not of a link to a folder.
   Result<bool> has_folder(const std::string& name) const;
-  /// Removes an empty folder. One that is not there is no error.
+  /// Removes an empty folder. A missing folder is no error.
   Result<void> remove_folder(const std::string& name) const;
   /// Makes new and removed names durable.
   Result<void> sync() const;
-  /// After the folder was renamed. What `create` made is kept from then on.
+  /// Call this after the folder was renamed. From then on, folders that `create` made are kept.
   void moved_to(std::string path) noexcept;
-  /// Removes the folders that `create` made, as far as they are empty.
+  /// Removes the folders that `create` made if they are empty.
   void remove_created() noexcept;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 Result<void> check_target(const std::string& path, bool overwrite) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return {};  // what keeps it from being seen will keep it from being made
+  if (::lstat(path.c_str(), &status) != 0) return {};  // creating the file will report the same error
   if (S_ISDIR(status.st_mode))
     return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(path);
   if (!overwrite) return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(path);
@@ -66,7 +66,8 @@ class RecordWriter::Impl {
  private:
   enum class State { open, finished, abandoned, failed };
 
-  // A forked child writes at the same place of the same file, and its blocks are copies of the parent's.
+  // A forked child shares the file position with its parent, and its blocks are copies of the
+  // parent's.
   bool is_open() const noexcept { return state_ == State::open && !process_.forked(); }
 
   Error stop_reason() const {
@@ -76,7 +77,7 @@ class RecordWriter::Impl {
         .in_file(path_);
   }
 
-  // The one place where a failure becomes final.
+  // Every failure becomes final here.
   template <class Step>
   Result<void> guarded(Step&& step) {
     Result<void> done = detail::guard_memory(path_, step);

@@ -12,7 +12,7 @@ namespace dovetail::detail {
 
 namespace {
 constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
-// A buffer that one huge record has stretched is given back.
+// Frees a buffer that one huge record has enlarged.
 constexpr std::size_t kKeptBufferBytes = 8 * kWriteBytes;
 }  // namespace
 

@@ -18,13 +18,13 @@
 
 namespace dovetail::detail {
 
-/// A whole shard that waits to be published.
+/// A complete shard that waits to be published.
 struct FinishedShard {
   OutputFile file;
   ShardInfo info;
 };
 
-/// A shard on its way to the disk: encoded blocks in, writes of about 1 MiB out.
+/// A shard being written: takes encoded blocks, and writes about 1 MiB at a time.
 ///
 /// Threads: none; one thread at a time.
 /// Errors:  as `OutputFile`.
@@ -35,7 +35,7 @@ class ShardOutput {
                                     const format::Metadata& metadata);
 
   Result<void> add(const format::EncodedBlock& block);
-  /// Writes the end of the shard; the file is neither synced nor published. Last call.
+  /// Writes the end of the shard. The file is neither synced nor published. Last call.
   Result<FinishedShard> finish(const ShardCut& cut);
 
  private:

@@ -15,19 +15,20 @@
 
 namespace dovetail::detail {
 
-/// Writes some of the shards of a dataset, one after the other, each for itself.
+/// Writes some of the shards of a dataset, one after the other. Each shard is independent of the
+/// others.
 ///
-/// Threads: one thread at a time calls it; it runs threads that encode.
-/// Errors:  any is final: destroy the stream, which removes what is not finished.
+/// Threads: one thread at a time may call it. It runs threads that encode.
+/// Errors:  any is final. Destroy the stream then, which removes unfinished files.
 /// Cost:    as `EncodePipeline`.
 class ShardStream {
  public:
-  /// Gets each shard once it is synced; it is not published.
+  /// Receives each shard once it is synced, but not published.
   using OnShard = std::function<Result<void>(FinishedShard shard)>;
 
   struct Settings {
     WriterOptions shard = {};  ///< Needs `dataset_id` and `run_records`.
-    unsigned threads = 1;      ///< That encode.
+    unsigned threads = 1;      ///< Number of encoding threads.
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
   };
 
@@ -37,7 +38,7 @@ class ShardStream {
   Result<void> begin(std::uint32_t shard) { return pipeline_->begin_shard(shard); }
   Result<void> append(ByteView record) { return cutter_.append(record); }
   Result<void> end();
-  /// Waits until every shard that has ended was given out. Last call.
+  /// Waits until `on_shard` has received every shard that has ended. Last call.
   Result<void> finish();
 
  private:

@@ -51,8 +51,8 @@ Error not_published(int reason, const std::string& target) {
   return Error::from_errno(reason, "the new dataset cannot replace this folder; move or remove it").in_file(target);
 }
 
-// Tells a folder from others in the same one, whatever its name is by then; empty where there is
-// none. Devices have other numbers after a restart.
+// Returns the inode number, which identifies a folder within its parent even after a rename; empty
+// if there is no such folder. The device number is left out, because it may change after a restart.
 Result<std::string> identity_of(const OutputFolder& parent, const std::string& name) {
   struct stat status {};
   if (::fstatat(parent.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -62,7 +62,8 @@ Result<std::string> identity_of(const OutputFolder& parent, const std::string& n
   return Error::from_errno(errno, "cannot look for the folder").in_file(parent.path_of(name));
 }
 
-// Whether a folder is a dataset or those of a split, with their manifests.
+// Returns whether a folder is a complete dataset, or has the complete datasets of a split, with
+// their manifests.
 Result<bool> is_whole(const OutputFolder& folder, const DatasetNames& names) {
   if (names.folders.empty()) return folder.contains(format::kManifestName);
   for (const std::string& name : names.folders) {
@@ -72,9 +73,9 @@ Result<bool> is_whole(const OutputFolder& folder, const DatasetNames& names) {
   return true;
 }
 
-// As far as it is a dataset's, and not the lock: what somebody else has put there stays. The manifest
-// goes early, as shards alone may look like a smaller dataset. The first mark goes last: it has how the
-// shards were made.
+// Removes the files of a dataset, but neither the lock nor foreign files. The manifest goes early,
+// because shards alone may look like a smaller dataset. The first mark goes last, because it tells
+// how the shards were made.
 Result<void> remove_contents(const OutputFolder& folder) {
   DOVETAIL_ASSIGN(auto names, dataset_names(folder));
   std::vector<std::string> files(names.marks.rbegin(), names.marks.rend());
@@ -93,7 +94,7 @@ Result<void> remove_contents(const OutputFolder& folder) {
   return last ? folder.remove(*last) : Result<void>();
 }
 
-// A folder that is half removed must not look like a dataset: it gets the mark of one that is staged.
+// Marks the folder as staged first: a half-removed folder must not look like a dataset.
 Result<void> remove_dataset(const OutputFolder& parent, const std::string& name) {
   DOVETAIL_ASSIGN(const auto folder, parent.open_below(name));
   DOVETAIL_ASSIGN(auto mark, FileLock::take(*folder, format::kStagingLock, FileLock::Access::exclusive));
@@ -130,7 +131,7 @@ Result<std::optional<Staging>> Staging::find_published(const std::string& target
                                            staging_path(name_in_parent(target)) + " to continue it")
         .in_file(target);
   }
-  DOVETAIL_TRY(check_staging_folder(**folder));  // another user's marks are not to be trusted
+  DOVETAIL_TRY(check_staging_folder(**folder));  // do not trust the marks of another user
   DOVETAIL_ASSIGN(auto lock, FileLock::take(**folder, format::kStagingLock, FileLock::Access::exclusive));
   DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));
   Staging staging(target, std::move(parent), std::move(*folder), std::move(lock), true);
@@ -138,7 +139,7 @@ Result<std::optional<Staging>> Staging::find_published(const std::string& target
   return staging;
 }
 
-// Nothing where another process has removed or renamed the folder meanwhile.
+// Returns nothing if another process has removed or renamed the folder meanwhile.
 Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, std::shared_ptr<OutputFolder> folder,
                                                     FileLock::Access access) {
   if (std::error_code failed; std::filesystem::is_symlink(folder->path(), failed)) return not_ours(folder->path());
@@ -151,7 +152,7 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
   if (!lock && is_missing(lock.error())) return std::nullopt;
   if (!lock) return lock.error();
   if (!folder->is_in_place()) {
-    if (lock->created()) (void)folder->remove(format::kStagingLock);  // it may be the target by now
+    if (lock->created()) (void)folder->remove(format::kStagingLock);  // the folder may be the target by now
     return std::nullopt;
   }
   DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));
@@ -164,11 +165,12 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
   return ready.error();
 }
 
-// The folder becomes the target: files in it are nobody's who cannot see the target.
+// The folder becomes the target. So only users who may see the target may see its files.
 Result<void> Staging::take_on_permissions() const {
   struct stat status {};
   if (::fstatat(parent_->descriptor(), name_in_parent(target_).c_str(), &status, 0) == 0) {
-    // Only root may give a folder away; whoever cannot give it to the group lets the group have nothing.
+    // Only root may give a folder to another user. A process that cannot set the group removes the
+    // group's permissions.
     const uid_t owner = ::geteuid() == 0 ? status.st_uid : static_cast<uid_t>(-1);
     const bool owned = ::fchown(folder_->descriptor(), owner, status.st_gid) == 0;
     const mode_t mode = status.st_mode & (owned ? 07777 : 07777 & ~(S_IRWXG | S_ISGID));
@@ -188,7 +190,7 @@ Result<Staging> Staging::open(const std::string& path, FileLock::Access access, 
     auto published = find_published(target);
     if (!published && published.error().is(Errc::busy) && access == FileLock::Access::shared &&
         std::chrono::steady_clock::now() < patience) {
-      std::this_thread::sleep_for(kPause);  // another part removes what was replaced
+      std::this_thread::sleep_for(kPause);  // another part is removing the replaced dataset
       --tries;
       continue;
     }
@@ -204,12 +206,13 @@ Result<Staging> Staging::open(const std::string& path, FileLock::Access access, 
     }
     auto locked = lock_folder(target, *folder, access);
     if (!locked || !*locked) (*folder)->remove_created();
-    // An old dataset that another process has just exchanged is not ours either; the target says that then.
+    // The folder may be an old dataset that another process has just exchanged. The next try then
+    // finds the reason at the target.
     if (!locked && (tries > 1 || !locked.error().is(Errc::already_exists))) return locked.error();
     if (!locked) {
       last = locked.error();
     } else if (*locked) {
-      const auto still = check_target(target, overwrite);  // something may have been put back there
+      const auto still = check_target(target, overwrite);  // a process may have put a dataset back there
       if (still) return std::move(**locked);
       (*locked)->remove_if_empty();
       return still.error();
@@ -255,7 +258,7 @@ Result<std::shared_ptr<OutputFolder>> Staging::output(const std::string& name) c
   return folder_->create_below(name);
 }
 
-// A process may have been killed between two renames.
+// A process may have been killed between the two renames of `rename_to_target`.
 Result<void> Staging::restore_replaced() const {
   const std::string name = name_in_parent(target_);
   DOVETAIL_ASSIGN(const auto there, identity_of(*parent_, name));
@@ -272,7 +275,7 @@ std::string Staging::lock_path() const {
   return folder_->path_of(format::kStagingLock);
 }
 
-// By this whoever comes after a kill knows which folder is to be removed.
+// Records the replaced folder, so that after a kill the next process knows which folder to remove.
 Result<void> Staging::note_replaced(bool replaces) {
   replaced_.clear();
   if (replaces) {
@@ -323,7 +326,8 @@ Result<void> Staging::publish(const Overwrite& overwrite) {
 
 Result<void> Staging::tidy() noexcept {
   try {
-    // A crash must not find the old dataset under its name and without its files.
+    // Without this sync, a crash could bring the old dataset back under its name, without its
+    // files.
     auto done = parent_->sync();
     if (done) done = remove_replaced();
     if (done) done = remove_marks();
@@ -343,7 +347,7 @@ Result<void> Staging::remove_replaced() const {
     DOVETAIL_ASSIGN(const auto there, identity_of(*parent_, path));
     if (there != replaced_) continue;
     DOVETAIL_TRY(remove_dataset(*parent_, path));
-    return parent_->sync();  // nor some of its files without the marks
+    return parent_->sync();  // a crash must not leave some of its files without the marks
   }
   return {};
 }
@@ -354,7 +358,7 @@ Result<void> Staging::remove_marks() {
   for (auto mark = names.marks.rbegin(); mark != names.marks.rend(); ++mark) {
     DOVETAIL_TRY(folder_->remove(*mark));
   }
-  lock_.release();  // NFS keeps a file that is open under another name
+  lock_.release();  // NFS keeps a removed file that is open under another name
   return {};
 }
 
@@ -367,13 +371,14 @@ void Staging::remove() noexcept {
   try {
     if (!published_ && clear()) remove_if_empty();
   } catch (const std::bad_alloc&) {
-    return;  // the next process that writes there does it
+    return;  // the next process that writes there removes the files
   }
 }
 
 void Staging::remove_if_empty() noexcept {
   try {
-    // What is to be replaced may lie aside: without the lock nobody would put it back.
+    // A replaced dataset may lie aside. Put it back while there is a lock: no other process would
+    // do so later.
     if (published_ || !lock_.make_exclusive() || !restore_replaced()) return;
     const auto names = dataset_names(*folder_);
     if (!names || !names->marks.empty() || !names->files.empty() || !names->foreign.empty()) return;
@@ -381,7 +386,7 @@ void Staging::remove_if_empty() noexcept {
       if (!folder_->remove_folder(output)) return;
     }
     (void)folder_->remove(format::kStagingLock);
-    lock_.release();  // NFS keeps a file that is open under another name, and with it the folder
+    lock_.release();  // NFS keeps a removed file that is open under another name, and so the folder
     (void)parent_->remove_folder(staging_path(name_in_parent(target_)));
     folder_->remove_created();
   } catch (const std::bad_alloc&) {

@@ -13,54 +13,59 @@
 
 namespace dovetail::detail {
 
-/// A dataset, or those of a split, on the way to their folder.
+/// A dataset, or the datasets of a split, before they are published.
 ///
-/// Everything is written under its final name in `TARGET.partial` beside the target. `publish` renames
-/// that folder to the target in one step, so that a reader sees the old dataset or the new one and
-/// never a part of either. A file `.dovetail-lock` in the folder says that it is staged; its lock, that
-/// somebody works on it. Other names that begin with `.dovetail-` belong to the user of this class.
-/// These marks stay until `tidy`: a target with marks was published by a process that was killed then.
+/// Every file is written under its final name in `TARGET.partial` beside the target. `publish`
+/// renames that folder to the target in one step. So a reader sees the old dataset or the new one,
+/// and never a part of either.
+/// The file `.dovetail-lock` in the folder marks it as staged. A lock on this file shows that a
+/// process works on the folder. Other names that begin with `.dovetail-` belong to the user of this
+/// class. These marks stay until `tidy`: if a target has marks, the process that published it was
+/// killed before `tidy`.
 ///
-/// Ownership: one process at a time with exclusive access. The destructor removes nothing.
+/// Ownership: one process at a time has exclusive access. The destructor removes nothing.
 /// Threads:   const calls may run concurrently.
 class Staging {
  public:
-  /// Creates `TARGET.partial`, or opens what an earlier process left there. Where that had published
-  /// the target and not tidied it, opens the target instead: see `is_published`.
-  /// Errors: `busy`; those of `check_target`; `already_exists` where something else is in the way; the
-  ///         system's.
+  /// Creates `TARGET.partial`, or opens the folder that an earlier process left. If that process
+  /// published the target but did not tidy it, opens the target instead: see `is_published`.
+  /// Errors: `busy`; those of `check_target`; `already_exists` if something else has the name of
+  /// the staging folder; the system's.
   static Result<Staging> open(const std::string& target, FileLock::Access access, const Overwrite& overwrite);
-  /// The same, with exclusive access, for what is there already. Nothing where it is not.
+  /// Opens an existing folder with exclusive access. Returns nothing if there is none.
   static Result<std::optional<Staging>> find(const std::string& target);
-  /// The same, with exclusive access and empty: tidies what was published, and removes what a
-  /// `DatasetWriter` left behind that was killed.
-  /// Errors: as `open`; `already_exists` where a conversion is unfinished.
+  /// Opens the folder with exclusive access, and empty. Tidies a published target, and removes the
+  /// files of a `DatasetWriter` that was killed.
+  /// Errors: as `open`; `already_exists` if a conversion is unfinished.
   static Result<Staging> begin(const std::string& target, const Overwrite& overwrite);
 
-  /// The folder in which files are written: `TARGET.partial`, or the target once it is published.
+  /// The folder in which files are written: `TARGET.partial`, or the target after `publish`.
   const std::shared_ptr<OutputFolder>& folder() const noexcept { return folder_; }
-  /// Without slashes at its end; links are resolved.
+  /// The target's path without trailing slashes, links resolved.
   const std::string& target() const noexcept { return target_; }
   bool is_published() const noexcept { return published_; }
-  /// The folder of a dataset of a split, which is created; the folder itself for an empty name.
+  /// Creates and opens the folder of one dataset of a split. Returns the staging folder itself for
+  /// an empty name.
   Result<std::shared_ptr<OutputFolder>> output(const std::string& name) const;
 
-  /// Renames the folder to the target, durably. A dataset there is exchanged in the same step; where
-  /// the file system cannot do that it is first renamed to `TARGET.replaced`, and for a moment there is
-  /// no target. Needs: exclusive access; all files are synced.
-  /// Errors: those of `check_target`; the system's. After one the target is as it was, or it is the new
-  ///         one and perhaps not durable.
+  /// Renames the folder to the target, durably. An old dataset is exchanged in the same step. If
+  /// the file system cannot exchange folders, the old dataset is first renamed to
+  /// `TARGET.replaced`, and for a moment there is no target.
+  /// Needs: exclusive access; all files are synced.
+  /// Errors: those of `check_target`; the system's. After an error the target is the old one, or
+  /// the new one, which may not be durable.
   Result<void> publish(const Overwrite& overwrite);
-  /// Removes the dataset that was replaced, then the marks, the least of them by name last. Needs: it
-  /// is published. Last call.
+  /// Removes the replaced dataset, then the lock file, then the other marks in descending order of
+  /// names. Needs: the dataset is published. Last call.
   Result<void> tidy() noexcept;
 
-  /// Removes everything but the lock. Errors: `already_exists` where anything is foreign, before
-  /// anything is removed; the system's.
+  /// Removes all files except the lock.
+  /// Errors: `already_exists` if any file is foreign, and then removes nothing; the system's.
   Result<void> clear() const;
-  /// Removes everything and the folder, unless anything is foreign. Needs: exclusive access. Last call.
+  /// Removes all files and the folder, unless any file is foreign. Needs: exclusive access. Last
+  /// call.
   void remove() noexcept;
-  /// Removes the folder if nothing but the lock is in it and nobody else has access. Last call.
+  /// Removes the folder if it holds only the lock and no other process has access. Last call.
   void remove_if_empty() noexcept;
 
  private:
@@ -78,10 +83,10 @@ class Staging {
   Result<void> remove_marks();
 
   std::string target_;
-  std::string absolute_;  // the process may move to another folder
+  std::string absolute_;  // the process may change its working directory
   std::shared_ptr<OutputFolder> parent_;
   std::shared_ptr<OutputFolder> folder_;
-  std::string replaced_;  // which folder is to be removed
+  std::string replaced_;  // identity of the folder to remove
   FileLock lock_;
   bool published_;
 };

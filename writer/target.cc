@@ -35,7 +35,7 @@ Error subfolder_wanted(const std::string& target, const std::string& why) {
       .in_file(target);
 }
 
-// A mount of the same file system shows nowhere else.
+// Only statx reveals a bind mount of the same file system.
 bool is_mount_point(const std::string& folder) noexcept {
   struct statx status {};
   return ::statx(AT_FDCWD, folder.c_str(), 0, 0, &status) == 0 &&
@@ -50,7 +50,7 @@ bool is_working_directory(const std::string& folder) noexcept {
          named.st_ino == here.st_ino;
 }
 
-// In a sticky folder, such as /tmp, users keep out of each other's way.
+// A folder such as /tmp is sticky: users may not rename each other's files there.
 bool is_of_another_user(const std::string& folder) {
   const std::string parent = parent_of(folder);
   struct stat above {};
@@ -59,7 +59,7 @@ bool is_of_another_user(const std::string& folder) {
   return (above.st_mode & S_ISVTX) != 0 && named.st_uid != ::geteuid() && named.st_uid != above.st_uid;
 }
 
-// The system lets only these rename a name there.
+// In a sticky folder, only root and its owner may rename every name.
 bool may_rename_all(const std::string& folder) {
   const std::string parent = parent_of(folder);
   struct stat above {};
@@ -84,7 +84,7 @@ Result<void> check_renamable(const std::string& target, bool exists) {
   return {};
 }
 
-// With everything in them.
+// Checks every dataset of a split: all of them will be replaced, with their content.
 Result<void> check_datasets_of_split(const OutputFolder& folder, const DatasetNames& names,
                                      const Overwrite& overwrite) {
   for (const std::string& name : names.folders) {
@@ -110,7 +110,7 @@ std::string parent_of(const std::string& path) {
 }
 
 std::string name_in_parent(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);  // all of it where there is no slash
+  return path.substr(path.rfind('/') + 1);  // the whole path if there is no slash
 }
 
 Result<DatasetNames> dataset_names(const OutputFolder& folder) {
@@ -167,7 +167,7 @@ Result<std::string> without_links(const std::string& path) {
 }  // namespace
 
 Result<std::string> resolve_target(const std::string& path) {
-  constexpr std::size_t kMostBytes = 255 - format::kReplacedSuffix.size();  // of a name
+  constexpr std::size_t kMostBytes = 255 - format::kReplacedSuffix.size();  // bytes of a name
   DOVETAIL_ASSIGN(auto target, without_links(path));
   const std::string name = name_in_parent(target);
   if (name.ends_with(format::kStagingSuffix)) {

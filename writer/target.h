@@ -11,44 +11,46 @@
 
 namespace dovetail::detail {
 
-/// What may be replaced at a target.
+/// The datasets that may be replaced at a target.
 struct Overwrite {
   Overwrite(bool what_is_there, std::vector<std::string> of_split = {})  // NOLINT(google-explicit-constructor)
       : allowed(what_is_there), datasets(std::move(of_split)) {}
 
   bool allowed;
-  std::vector<std::string> datasets;  ///< Of a split: folders of these names, and of no others.
+  std::vector<std::string> datasets;  ///< Of a split: only folders of these names may be replaced.
 };
 
-/// The path of a target without slashes at its end, links resolved.
-/// Errors: `invalid_option` for an address, an empty path, and the name of a folder that is staged; the
-///         system's.
+/// Returns the path of a target without trailing slashes, links resolved.
+/// Errors: `invalid_option` for a URL, an empty path, and the name of a staging folder; the
+/// system's.
 Result<std::string> resolve_target(const std::string& path);
 
-/// The path above a resolved one, empty for the working directory; and the name of it there.
+/// Split a resolved path: `parent_of` is empty for the working directory, `name_in_parent` is the
+/// last name.
 std::string parent_of(const std::string& path);
 std::string name_in_parent(const std::string& path);
 
-/// Checks that a dataset may come to a resolved target: a folder that does not exist, that is empty, or
-/// one that holds nothing but what may be replaced. Returns whether something is replaced.
-/// Errors: `already_exists` names what is in the way; `invalid_option` for a folder that cannot be
-///         renamed (a mount point, the working directory, one in a folder that cannot be written)
-///         advises to name a subfolder; the system's, also where the old dataset could not be removed.
+/// Checks that a dataset may be published at a resolved target. The target must not exist, be
+/// empty, or hold only datasets that may be replaced. Returns whether a dataset is replaced.
+/// Errors: `already_exists` names the file in the way; `invalid_option`, which advises to name a
+/// subfolder, for a folder that cannot be renamed: a mount point, the working directory, a folder
+/// whose parent is not writable; the system's, also if the old dataset could not be removed.
 Result<bool> check_target(const std::string& target, const Overwrite& overwrite);
 
-/// Checks that a folder beside a target may be written in, if it is a staging folder: nobody else's in a
-/// sticky folder, and no mount point. Errors: `already_exists`.
+/// Checks that a process may write into the staging folder beside a target. In a sticky folder it
+/// must not belong to another user, and it must not be a mount point. Errors: `already_exists`.
 Result<void> check_staging_folder(const OutputFolder& folder);
 
-/// What is in the folder of a dataset, or in one that becomes a dataset.
+/// The names in the folder of a dataset, published or staged.
 struct DatasetNames {
-  std::vector<std::string> marks;    ///< `.dovetail-part-*`, in their order.
-  std::vector<std::string> files;    ///< Manifest, shards, and files that were being written.
+  std::vector<std::string> marks;    ///< `.dovetail-part-*`, in ascending order.
+  std::vector<std::string> files;    ///< Manifest, shards, and partial files.
   std::vector<std::string> folders;  ///< Datasets of a split.
-  std::string foreign;  ///< Path of something that is none of these, nor the lock; empty where there is nothing.
+  std::string foreign;               ///< Path of a file that is none of these, nor the lock; empty if there is none.
 };
 
-/// Sorts the names in a folder. Folders in it are datasets of a split if all that is in them is a dataset's.
+/// Sorts the names in a folder. A folder in it counts as a dataset of a split. Any file in that
+/// folder that is not a dataset's is foreign.
 Result<DatasetNames> dataset_names(const OutputFolder& folder);
 
 }  // namespace dovetail::detail

@@ -12,20 +12,20 @@
 
 namespace dovetail::detail {
 
-/// The shard number of manifests; shards of records have smaller ones.
+/// The shard number of manifests. Shards of records have smaller numbers.
 inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFF;
 inline constexpr unsigned kMaxEncodeThreads = 1024;
 
-/// Errors: `invalid_option` naming the field, its value and what is allowed.
+/// Errors: `invalid_option`, naming the field, its value and the allowed values.
 Result<void> validate(const WriterOptions& options);
 Result<void> validate(const DatasetWriterOptions& options);
 
-/// `record_too_large` where a record is above the writer's limit.
+/// Errors: `record_too_large` if a record exceeds the writer's limit.
 Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes);
 
-/// The metadata block of a shard.
+/// Returns the metadata block of a shard.
 format::Metadata make_metadata(const WriterOptions& options);
-/// That of a shard of which nothing is known but the type of its records.
+/// The same for a shard of which only the type of its records is known.
 format::Metadata make_metadata(const std::string& record_type);
 
 BlockCutter::Limits cutter_limits(const WriterOptions& options);
