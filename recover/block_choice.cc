@@ -35,13 +35,14 @@ DataBlocks data_blocks(ShardScan& scan) {
   return {scan.blocks.begin(), end};
 }
 
-/// Goes through the entries of the index and the blocks side by side; both are in the order of the records.
+/// Walks over the entries of the index and the blocks side by side. Both are in the order of the
+/// records.
 class IndexComparison {
  public:
   IndexComparison(SalvageFile& file, const FoundMessage& index, DataBlocks blocks)
       : file_(file), index_(index), blocks_(blocks), known_(blocks.size()) {}
 
-  /// Whether the index could be read.
+  /// Returns whether the index could be read.
   Result<bool> run() {
     const std::uint64_t entries = index_.header.stored_bytes / kIndexEntryBytes;
     if (index_.header.stored_bytes % kIndexEntryBytes != 0 || index_.header.sequence < entries) return false;
@@ -87,7 +88,8 @@ class IndexComparison {
   std::uint32_t sequence_ = 0;
 };
 
-// Blocks that are missing between two have records, and no more than blocks may have.
+// The blocks missing between two blocks must hold the records missing between them, within the
+// format's limits.
 bool may_follow(const FoundBlock& before, const FoundBlock& block) noexcept {
   if (block.first_record < before.end_record() || block.sequence <= before.sequence) return false;
   const std::uint64_t records = block.first_record - before.end_record();
@@ -108,7 +110,7 @@ FoundBlock* next_in_chain(DataBlocks blocks, const FoundBlock& block) {
   return at != blocks.end() && place(*at) == wanted ? &*at : nullptr;
 }
 
-// Each block gets the length of the whole chain that it is in.
+// Gives each block the length of its whole chain.
 void measure_chains(DataBlocks blocks) {
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const FoundBlock* const next = next_in_chain(blocks, blocks[i]);
@@ -123,25 +125,27 @@ bool is_likelier(const FoundBlock& a, const FoundBlock& b) noexcept {
   return std::pair(a.at_own_offset, a.chain) > std::pair(b.at_own_offset, b.chain);
 }
 
-/// Blocks of which each may follow the one before.
+/// The blocks kept so far. Each may follow the block before.
 class Sequence {
  public:
   explicit Sequence(std::size_t most) { kept_.reserve(most); }
 
   const FoundBlock* last() const noexcept { return kept_.empty() ? nullptr : kept_.back(); }
 
-  /// How many stay if `block` comes behind them. What may follow a block may follow all before it, so the others are the last.
+  /// Returns how many kept blocks stay if `block` comes behind them. A block that may follow one
+  /// kept block may follow all before it, so the others are the last ones.
   std::size_t before(const FoundBlock& block) const {
     const auto stay = [&](const FoundBlock* kept) { return may_follow(*kept, block); };
     return static_cast<std::size_t>(std::partition_point(kept_.begin(), kept_.end(), stay) - kept_.begin());
   }
 
-  /// Whether `block` is likelier than each of those from `first` on, of which there is one.
+  /// Returns whether `block` is likelier than each kept block from `first` on. Needs: there is at
+  /// least one.
   bool yields(std::size_t first, const FoundBlock& block) const {
     return is_likelier(block, *kept_[*std::lower_bound(peaks_.begin(), peaks_.end(), first)]);
   }
 
-  /// Puts `block` in place of those from `first` on.
+  /// Replaces the kept blocks from `first` on by `block`.
   template <class Reject>
   void put(std::size_t first, FoundBlock& block, Reject&& reject) {
     while (!peaks_.empty() && (peaks_.back() >= first || !is_likelier(*kept_[peaks_.back()], block))) peaks_.pop_back();
@@ -153,7 +157,8 @@ class Sequence {
 
  private:
   std::vector<FoundBlock*> kept_;
-  std::vector<std::size_t> peaks_;  // those that are likelier than all behind them, so that no search goes through all
+  // Kept blocks that are likelier than all behind them, so that a search need not visit all blocks.
+  std::vector<std::size_t> peaks_;
 };
 
 bool contradict(DataBlocks blocks) {
@@ -166,7 +171,8 @@ bool contradict(DataBlocks blocks) {
   return false;
 }
 
-// A block that comes in the way of several stays only if it is likelier than each of them; else they all do.
+// A block that contradicts several others stays only if it is likelier than each of them. Otherwise
+// the others stay.
 void reject_contradictions(ShardScan& scan) {
   DataBlocks blocks = data_blocks(scan);
   if (!contradict(blocks)) return;
@@ -187,12 +193,12 @@ void reject_contradictions(ShardScan& scan) {
   }
 }
 
-/// One block at a time, in buffers that stay.
+/// Loads one block at a time, into buffers that it reuses.
 class BlockLoader {
  public:
   explicit BlockLoader(SalvageFile& file) : file_(file) {}
 
-  /// Nothing where the block is not what it was, or does not decode.
+  /// Returns nothing if the block has changed since the scan, or does not decode.
   Result<std::optional<format::BlockRecords>> load(const FoundBlock& block) {
     std::array<std::byte, kBlockHeaderBytes> head;
     auto got = file_.read_at(block.position, head);
@@ -207,12 +213,13 @@ class BlockLoader {
     auto records = format::decode_block(*header, body_, out_);
     if (records) return std::optional(*records);
     if (records.error().kind() == ErrorKind::damaged) return std::nullopt;
-    return records.error();  // no memory to decode it
+    return records.error();  // such as no memory for decoding
   }
   std::uint64_t bytes() const noexcept { return kBlockHeaderBytes + body_.size(); }
 
  private:
-  // The file may have been changed since it was scanned, and sizes were compared with the file's only then.
+  // The file may have changed since the scan, and only the scan compared sizes with the file's
+  // size.
   static bool entry_is_other(const FoundBlock& block, const format::BlockHeader& header) noexcept {
     return header.first_record != block.first_record || header.records != block.records ||
            header.span_bytes() != block.end() - block.position;
@@ -223,7 +230,8 @@ class BlockLoader {
   std::vector<std::byte> out_;
 };
 
-// Whether the records are others than those of the footer although all are there: then foreign blocks are among them.
+// Returns whether all records are there, but differ from those of the footer. Then foreign blocks
+// are among them.
 Result<bool> has_foreign_records(SalvageFile& file, const KnownContent& content, const CheckedBytes& checked,
                                  ShardScan& scan) {
   ShardScan trial = scan;

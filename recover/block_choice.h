@@ -13,13 +13,13 @@
 
 namespace dovetail::detail {
 
-/// What a footer or a manifest says of the records of a shard.
+/// Facts that a footer or a manifest states about the records of a shard.
 struct KnownContent {
   std::uint64_t records = 0;
   std::uint64_t fingerprint = 0;
 };
 
-/// What the blocks of a shard hold.
+/// The content of a shard's blocks.
 struct DecodedBlocks {
   std::uint64_t records = 0;
   std::uint64_t blocks = 0;
@@ -28,20 +28,23 @@ struct DecodedBlocks {
 
 using BlockSink = std::function<Result<void>(const format::BlockRecords& records)>;
 
-/// Rejects the data blocks that cannot be the shard's, and the index if it is not. What is left is in the order of the
-/// records, before all blocks of other types; numbers of records and blocks never overlap.
+/// Rejects data blocks that cannot belong to the shard, and the index if it does not. The remaining
+/// data blocks are in the order of the records, before all blocks of other types. Their numbers of
+/// records and blocks never overlap.
 ///
-/// The index is right where it knows most of the blocks, or where without it the records are as many as those of
-/// `content`, but others. Blocks that a right index does not know are rejected. Without one, of two blocks that cannot both
-/// be of one shard, the one at its own place stays; then the one in the longer chain. One that several others contradict
-/// stays only where it wins against each of them.
+/// The index is trusted if it lists at least half of the blocks. It is also trusted if, without it,
+/// the number of records equals that of `content`, but the fingerprint differs. A trusted index
+/// rejects all blocks that it does not list.
+/// Without one, of two blocks that contradict each other, the block at its own offset stays, and
+/// then the block in the longer chain. A block that contradicts several others stays only if it
+/// wins against each of them.
 /// Errors: those of `checked`, and the system's.
-/// Cost:   O(n log n) for n blocks; decodes them where the index contradicts most of them.
+/// Cost:   O(n log n) for n blocks. Decodes the blocks if the index contradicts most of them.
 Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
                            ShardScan& scan);
 
-/// Reads the chosen blocks again, checks and decodes them, and gives their records to `sink`, block by block. Those that fail
-/// are rejected.
+/// Reads the chosen blocks again, checks and decodes them, and passes their records to `sink`,
+/// block by block. Rejects blocks that fail.
 /// Errors: those of `sink`, of `checked`, and the system's.
 /// Cost:   memory for one block.
 Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const BlockSink& sink,

@@ -40,7 +40,7 @@ std::string_view words_of(Finding finding) noexcept {
   return "no block was found here";
 }
 
-/// Bytes from one structure to the next.
+/// The bytes between two neighbouring structures.
 struct Stretch {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -76,7 +76,8 @@ std::vector<Stretch> bytes_between(const ShardScan& scan) {
   return between;
 }
 
-/// Walks over what a file has in its order, found or missing, and makes a region of all that is missing in one place.
+/// Walks over the structures that a file should have, in their order. Makes one region of all
+/// structures missing at one place.
 class RegionWalk {
  public:
   explicit RegionWalk(const ShardScan& scan) : scan_(scan), between_(bytes_between(scan)) {}
@@ -119,7 +120,8 @@ class RegionWalk {
                      [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
   }
 
-  // One region for all blocks up to the next place where something else is lost, because a file may have millions.
+  // Merges blocks into one region up to the next place where something else is lost, because a file
+  // may have millions of blocks.
   void tell_padding() {
     std::vector<LostRange> merged;
     std::uint64_t blocks = 0;
@@ -152,7 +154,8 @@ class RegionWalk {
     return behind == between_.begin() || (behind - 1)->end <= position ? nullptr : &*(behind - 1);
   }
 
-  // Where something is missing in front of `next`, the bytes behind the last structure were it, or those before `next`.
+  // Attributes missing structures in front of `next` to the bytes behind the last structure found,
+  // or else to the bytes before `next`.
   void close(std::uint64_t next) {
     if (names_.empty() && !records_) return;
     Stretch* at = stretch_at(place_);
@@ -190,7 +193,7 @@ class RegionWalk {
   const ShardScan& scan_;
   std::vector<Stretch> between_;
   std::vector<LostRange> regions_;
-  std::uint64_t place_ = 0;  // behind the last structure that was found
+  std::uint64_t place_ = 0;  // behind the last structure found
   std::string names_;
   bool records_ = false;
   std::uint64_t first_record_ = 0;

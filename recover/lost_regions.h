@@ -12,14 +12,15 @@
 
 namespace dovetail::detail {
 
-/// What a good file would have between the structures that are left, and what is there instead: the missing records and
-/// structures, each with the bytes where they were, and all other bytes that no structure has.
+/// Returns the missing records and structures, each with the bytes found in their place, and all
+/// other bytes that belong to no structure.
 ///
-/// `scan` is that of chosen blocks, in the order of their records; its notes are sorted. `expected_records` is how many the
-/// shard had, if that is known. The regions do not name the file: there may be millions.
+/// `scan` must have its blocks chosen, in the order of their records, and its notes sorted.
+/// `expected_records` is the shard's number of records, if known. The regions do not name the file,
+/// because there may be millions.
 std::vector<LostRange> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records);
 
-/// Counts a region, and lists it where fewer than `most` are listed.
+/// Counts a region, and lists it if fewer than `most` are listed.
 void tell_region(LostRange region, std::uint64_t most, RecoverReport& report);
 
 }  // namespace dovetail::detail

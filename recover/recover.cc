@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 using detail::ShardRecovery;
 
-/// Tells the caller how far the work is, and takes its answer.
+/// Reports progress to the caller, and obeys the caller's answer.
 class Tally {
  public:
   explicit Tally(const RecoverOptions& options) : options_(options) {}
@@ -50,7 +50,7 @@ class Tally {
 
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// A sink that appends to `writer`.
+  /// Returns a sink that appends to `writer`.
   template <class Writer>
   detail::BlockSink into(Writer& writer) {
     return [this, &writer](const format::BlockRecords& records) -> Result<void> {
@@ -82,7 +82,8 @@ Error replaces_source(const std::string& target) {
   return Error(Errc::invalid_option, "recovery does not overwrite its input; name another target").in_file(target);
 }
 
-// Whether a file goes with the dataset in `folder`, or with those of a split, be it at the end of links.
+// Returns whether a file belongs to the dataset in `folder`, or to the datasets of a split there.
+// Resolves links.
 bool lies_in(const std::string& file, const std::string& folder) {
   const auto is_parent = [&](const fs::path& path) {
     const std::string parent = path.parent_path().native();
@@ -95,7 +96,8 @@ bool lies_in(const std::string& file, const std::string& folder) {
   return is_parent(file) || (!missing && is_parent(real));
 }
 
-// What the writer would find out only after the source was searched, which may take hours.
+// Checks early: the writer would find these errors only after searching the source, which may take
+// hours.
 Result<void> check_target(const std::string& target, bool overwrite) {
   std::error_code failed;
   const fs::file_type type = fs::symlink_status(target, failed).type();
@@ -125,10 +127,10 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
     return Error(Errc::foreign_file,
                  shard.error().detail() +
                      "; for another format, `dovetail convert --on-error skip` takes the intact records")
-        .in_file(source);  // it is not damaged, but of another kind
+        .in_file(source);  // the shard is not damaged, but of another kind
   }
   if (!shard) return shard.error();
-  // By the number of the file id, or where that is gone by what the records are said to be.
+  // By the number in the file id or, if that is lost, by the type of the records.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
   if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {
     return Error(Errc::unknown_format, "this is the index of a TFRecord file; `dovetail index` recreates it")
@@ -157,13 +159,13 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   report.checked_bytes = tally.bytes();
   report.dataset_id = *writer_options.dataset_id;
   report.shards.resize(1);
-  // Last: nothing that could fail may follow once the file is there.
+  // Finish last: nothing may fail after the file exists.
   DOVETAIL_ASSIGN(auto written, writer.finish());
   report.shards[0] = std::move(written);
   return report;
 }
 
-/// What all shards of the new dataset have.
+/// The facts that all shards of the new dataset share.
 struct CommonFacts {
   std::optional<format::Metadata> metadata;
   std::optional<Codec> codec;
@@ -171,11 +173,12 @@ struct CommonFacts {
 
   bool complete() const noexcept { return metadata && codec.value_or(Codec::none) != Codec::none && run_records != 0; }
   void take(format::Metadata found) {
-    // A shard that says so of itself is no manifest, and must not make one of the others.
+    // A shard with the record type of a manifest is none, and must not turn the others into
+    // manifests.
     if (!metadata && !detail::holds_no_records(found.record_type)) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
-  // Without records a shard has an R that nobody chose.
+  // Nobody chose the run length of a shard without records.
   void take(const ShardInfo& found) {
     if (run_records == 0 && found.records != 0) run_records = found.run_records;
   }
@@ -217,16 +220,17 @@ class DatasetRecovery {
   }
 
  private:
-  // Shards with a good end say quickly what they are. Where no shard has one, they are searched up to the first with
-  // records, which is kept for its turn. Those before it have nothing to write, and are told at once: searching a file is
-  // the most work that it can make.
+  // Shards with a valid end are described quickly. If no shard has one, search the shards up to the
+  // first with records, and keep that one for its turn. Shards before it have nothing to write.
+  // Report them at once instead of searching them twice, because the search is the most expensive
+  // step.
   Result<void> find_facts() {
     for (const detail::ListedShard& listed : listing_.shards) {
       if (facts_.complete()) return {};
       if (listed.entry) facts_.take(*listed.entry);
       if (listed.unreadable) continue;
       const auto shard = describe_shard(listed.path);
-      // A file that lies where the shard was may be of another dataset.
+      // A file in the place of the shard may belong to another dataset.
       const auto file_id = listed.entry ? std::optional(listed.entry->file_id) : listed.file_id;
       if (!shard || shard->tfrecord || shard->info.file_id != file_id) continue;
       facts_.take(shard->info);
@@ -308,8 +312,8 @@ class DatasetRecovery {
   RecoverReport report_;
   CommonFacts facts_;
   std::optional<std::pair<std::size_t, ShardRecovery>> kept_;  // found before its turn
-  std::size_t told_ = 0;                                       // shards that are done before anything is written
-  std::vector<std::string> uncompared_;                        // shards whose metadata came before those that are kept
+  std::size_t told_ = 0;                                       // number of shards done before writing began
+  std::vector<std::string> uncompared_;                        // shards decoded before `facts_` had metadata
   bool anything_ = false;
   std::optional<Error> first_error_;
 };
@@ -339,7 +343,7 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
       .run(target, {.shard = writer_options, .shard_bytes = 0});
 }
 
-// A manifest, by its name or its number.
+// Returns whether a file is a manifest, by its name or its shard number.
 Result<bool> is_manifest(const std::string& path) {
   if (fs::path(path).filename() == format::kManifestName) return true;
   DOVETAIL_ASSIGN(auto file, detail::SalvageFile::open(path));

@@ -33,7 +33,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A file that may be a shard, by its name.
+/// A file whose name suggests a shard.
 struct Candidate {
   std::string name;
   bool finished = true;
@@ -52,7 +52,8 @@ std::string path_in(const std::string& folder, const Candidate& candidate) {
   return (std::filesystem::path(folder) / candidate.name).native();
 }
 
-// What a writer that was killed leaves is `.NAME.partial-PID-RANDOM`. macOS puts `._NAME` beside files on foreign disks.
+// A killed writer leaves `.NAME.partial-PID-RANDOM`. macOS puts `._NAME` beside files on foreign
+// disks; these are no shards.
 std::optional<Candidate> candidate_of(const std::string& name) {
   if (name.starts_with("._")) return std::nullopt;
   const std::string_view shard = final_name(name);
@@ -65,11 +66,12 @@ bool has_reserved_number(const Candidate& candidate) noexcept {
          candidate.number == format::kPartShardNumber;
 }
 
-// Whether a file is a shard. The number in the file counts, that in its name only where the file has none.
+// Returns whether a file is a shard. The number in the file counts; the number in the name only
+// counts if the file has none.
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate) {
   auto file = SalvageFile::open(path_in(folder, candidate));
   if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
-  if (!file) return true;  // told when it is its turn
+  if (!file) return true;  // reported when it is its turn
   candidate.bytes = file->size();
   DOVETAIL_ASSIGN(auto identity, search_identity(*file, checked));
   candidate.file_id = identity.file_id;
@@ -84,7 +86,7 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
   const auto is_written = [](const OutputFolder& staged) {
     return is_locked(staged, format::kStagingLock, FileLock::Access::exclusive);
   };
-  if (is_written(*opened) || (above && is_written(**above))) {  // above the datasets of a split
+  if (is_written(*opened) || (above && is_written(**above))) {  // a lock above the datasets of a split
     return Error(Errc::unfinished, "a writer is running here; wait until it has ended").in_file(folder);
   }
   std::sort(names.begin(), names.end());
@@ -101,7 +103,7 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
   return candidates;
 }
 
-/// What the files of a folder have of one dataset.
+/// What the files of a folder hold of one dataset.
 struct Holding {
   std::set<std::uint32_t> numbers;
   std::uint64_t finished = 0;
@@ -140,7 +142,8 @@ void lose_other_datasets(const std::string& folder, Candidates& candidates, Reco
   });
 }
 
-// Nothing is found in files without a file id; their number, from their name, must not keep away one that has it.
+// Files without a file id hold no shard. The number in such a file's name must not displace a file
+// with that number inside.
 void drop_claimed_numbers(const std::string& folder, Candidates& candidates, RecoveryListing& listing) {
   std::set<std::uint32_t> numbers;
   for (const Candidate& candidate : candidates) {
@@ -154,7 +157,8 @@ void drop_claimed_numbers(const std::string& folder, Candidates& candidates, Rec
   });
 }
 
-// Files without a number come last; of one number a finished one first, then the longest.
+// Order: by shard number, finished files before unfinished, longer before shorter. Files without a
+// number come last.
 void sort_candidates(Candidates& candidates) {
   const auto key = [](const Candidate& c) {
     return std::tuple(!c.number, c.number.value_or(0), !c.finished, ~c.bytes, std::string_view(c.name));
@@ -163,14 +167,14 @@ void sort_candidates(Candidates& candidates) {
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
-// Whether a whole file has the file id of a shard and other records: it is of a dataset that was packed before or after
-// this one, with the same id.
+// Returns whether a complete file has the file id of a shard, but other records. Such a file
+// belongs to another packing of the dataset with the same id.
 bool is_refuted(const std::string& path, const ShardInfo& entry) {
   const auto found = describe_shard(path);
   return found && !found->tfrecord && found->info.file_id == entry.file_id && holds_other_records(found->info, entry);
 }
 
-// Of files with one number: the finished one whose end is good, or else the first.
+// Chooses among files of one number: the finished file with a valid end, or else the first.
 std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
   for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
     if (describe_shard(path_in(folder, same[i]))) return i;
@@ -208,7 +212,8 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   return {};
 }
 
-// Finished files of the folder by the shard that their ends say they are, but for those that the manifest names.
+// Returns the finished files of the folder that the manifest does not name, by the file id at their
+// ends.
 Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& folder, const Dataset& dataset) {
   DOVETAIL_ASSIGN(auto opened, OutputFolder::open(folder));
   DOVETAIL_ASSIGN(auto names, opened->names());
@@ -237,7 +242,7 @@ bool is_missing(const ListedShard& shard) {
   return !refused && std::filesystem::status(shard.path, unknown).type() == std::filesystem::file_type::not_found;
 }
 
-// A shard that is not where the manifest says may lie beside it under another name.
+// A shard missing at its path in the manifest may lie beside it under another name.
 Result<void> find_renamed(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
   if (std::none_of(listing.shards.begin(), listing.shards.end(), is_missing)) return {};
   DOVETAIL_ASSIGN(auto unnamed, unnamed_shards(folder, dataset));
@@ -299,7 +304,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
                                           const CheckedBytes& checked) {
   RecoveryListing listing;
   std::error_code ignored;
-  // As a dataset a folder of this name would be another one.
+  // Opening a folder of this name as a dataset would open a different dataset.
   auto dataset = std::filesystem::is_directory(manifest, ignored)
                      ? Result<Dataset>(Error(Errc::unknown_format, "this is a folder").in_file(manifest))
                      : Dataset::open(manifest, {.allow_outside = allow_outside});
@@ -307,7 +312,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
     DOVETAIL_TRY(take_manifest(folder.empty() ? "." : folder, *dataset, listing));
     return listing;
   }
-  // Whatever else lies under its name, the manifest is lost.
+  // The manifest is lost, even if another file has its name.
   const bool there = std::filesystem::exists(manifest, ignored);
   if (there && !dataset && ends_recovery(dataset.error())) return dataset.error();
   const std::string why = there && !dataset ? dataset.error().to_string() : "there is none";

@@ -12,13 +12,15 @@ namespace dovetail::detail {
 
 namespace {
 
-// What the page cache reads at once. Where the system's pages are larger, their parts fail one after the other.
+// The unit of the page cache's reads. If the system's pages are larger, their parts fail one after
+// the other.
 constexpr std::uint64_t kPageBytes = 4096;
 
 }  // namespace
 
 bool is_of_the_medium(const Error& error) noexcept {
-  // A sector; data or their checksum on several file systems; a sector without the page cache; the target of a remote disk.
+  // In this order: a bad sector; data or checksums on several file systems; a bad sector without
+  // the page cache; the target of a remote disk.
   constexpr std::array kReasons = {EIO, EBADMSG, EUCLEAN, ENODATA, EILSEQ, EREMOTEIO};
   const boost::system::error_code& code = error.code();
   return code.category() == boost::system::generic_category() &&
@@ -57,7 +59,7 @@ Result<std::size_t> SalvageFile::read_at(std::uint64_t offset, std::span<std::by
       continue;
     }
     if (!is_of_the_medium(got.error()) || !got.error().offset()) return got.error();
-    done = static_cast<std::size_t>(*got.error().offset() - offset);  // what lies before was read
+    done = static_cast<std::size_t>(*got.error().offset() - offset);  // the bytes before were read
     DOVETAIL_ASSIGN(auto more, try_again(got.error(), out.subspan(done)));
     done += more;
     if (more == 0 && !is_unreadable(offset + done, 1)) break;

@@ -15,16 +15,18 @@
 
 namespace dovetail::detail {
 
-/// Whether an error says that bytes on the medium cannot be read, rather than that the caller may not or cannot now.
+/// Returns whether an error means that the medium cannot read its bytes. Other errors mean that the
+/// caller may not read, or cannot now.
 bool is_of_the_medium(const Error& error) noexcept;
 
-/// A file on a medium that may be failing. What cannot be read, also when tried again, reads as zeros, and is known from then
-/// on: page by page, so that what lies beside it is read.
+/// A file on a medium that may be failing. Pages that cannot be read, even on a second try, read as
+/// zeros. The object remembers them page by page, so that the bytes beside them are still read.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  the system's other ones, as `SourceFile`; `unfinished` for a file that a writer is at work on.
-/// Cost:    at most two failing reads for each page that cannot be read, whatever is read how often; 50 bytes of memory for
-///          pages beside each other.
+/// Errors:  the system's other errors, as `SourceFile`; `unfinished` for a file that a writer is
+///          writing.
+/// Cost:    at most two failing reads per unreadable page, however often the page is read; 50 bytes
+///          of memory per range of unreadable pages.
 class SalvageFile {
  public:
   static Result<SalvageFile> open(const std::string& path);
@@ -32,13 +34,13 @@ class SalvageFile {
   const std::string& path() const noexcept { return file_.path(); }
   std::uint64_t size() const noexcept { return file_.size(); }
 
-  /// Fills `out`, or less at the end of the file.
+  /// Fills `out`, or a part of it at the end of the file.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out);
 
-  /// Whether there is anything among these bytes that could not be read.
+  /// Returns whether any of these bytes could not be read.
   bool is_unreadable(std::uint64_t offset, std::uint64_t bytes) const;
   std::uint64_t unreadable_bytes() const noexcept { return unreadable_bytes_; }
-  /// The first one that was read around.
+  /// The first read error that was worked around.
   const std::optional<Error>& read_error() const noexcept { return read_error_; }
 
  private:
@@ -47,7 +49,7 @@ class SalvageFile {
   void add_hole(std::uint64_t begin, std::uint64_t end);
 
   SourceFile file_;
-  std::map<std::uint64_t, std::uint64_t> holes_;  // end by begin; never side by side
+  std::map<std::uint64_t, std::uint64_t> holes_;  // end by begin; ranges never touch
   std::uint64_t unreadable_bytes_ = 0;
   std::optional<Error> read_error_;
 };

@@ -9,7 +9,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// What one structure says.
+/// The numbers that one structure states.
 struct Claim {
   std::string_view who;
   std::uint64_t offset = 0;
@@ -18,7 +18,7 @@ struct Claim {
   std::optional<std::uint64_t> blocks = {};
 };
 
-/// A number of which manifest and footer have one each.
+/// A number that both manifest and footer state.
 struct Field {
   std::string_view name;
   std::uint64_t (*value)(const ShardInfo&);
@@ -78,7 +78,8 @@ class Comparison {
     regions_.push_back({.file = file_, .offset = claim.offset, .bytes = claim.bytes, .reason = std::move(reason)});
   }
 
-  // With what was found where that is all, else with the claim that is believed, or the first.
+  // Compares claims with the blocks found if these are complete. Otherwise compares with the
+  // believed claim, or the first claim.
   void compare_counts(std::string_view unit, std::optional<std::uint64_t> Claim::*count, bool whole,
                       std::optional<std::uint64_t> believed, std::uint64_t found) {
     const auto is_believed = [&](const Claim& claim) {

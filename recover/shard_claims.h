@@ -14,17 +14,17 @@
 
 namespace dovetail::detail {
 
-/// What is said of a shard, and what was found of it.
+/// The claims about a shard, and the content found.
 struct ShardClaims {
   const ShardScan& scan;
-  const ShardInfo* entry;   ///< Of a manifest; may be null.
+  const ShardInfo* entry;   ///< From the manifest; may be null.
   const ShardInfo* footer;  ///< May be null.
   const DecodedBlocks& decoded;
 };
 
-/// A region for each thing that manifest, trailer, footer or index say otherwise than another of them or the records
-/// themselves. `expected_records` is how many the shard had, if that is known. Places and sizes are compared only where all
-/// else is `intact`, as bytes that are lost or moved are told by themselves.
+/// Returns a region for each contradiction between manifest, trailer, footer, index and the records
+/// themselves. `expected_records` is the shard's number of records, if known. Compares offsets and
+/// sizes only if all else is `intact`, because lost or moved bytes are reported separately.
 std::vector<LostRange> disagreements(const std::string& file, const ShardClaims& claims,
                                      std::optional<std::uint64_t> expected_records, bool intact);
 

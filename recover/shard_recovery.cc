@@ -44,7 +44,8 @@ Result<std::optional<std::vector<std::byte>>> ShardRecovery::read_body(const Fou
   return body;
 }
 
-// What a message says, or nothing where it cannot be read any more or is none; it is then not taken for found.
+// Returns the content of a message, or nothing if it can no longer be read or decoded. The message
+// then no longer counts as found.
 template <class Decode>
 auto ShardRecovery::read_message(std::optional<FoundMessage>& message, Decode&& decode)
     -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>> {
@@ -68,8 +69,8 @@ Result<void> ShardRecovery::read_messages() {
   return {};
 }
 
-// Where the footer is lost, what else counts the records of the whole shard tells, or a block behind
-// the last record that there should be.
+// If the footer is lost, use the other structures that count the shard's records, or a block behind
+// the last expected record.
 bool ShardRecovery::is_refuted(const ShardInfo& entry) const {
   if (footer_) return holds_other_records(*footer_, entry);
   std::vector<std::uint64_t> told;
@@ -127,7 +128,7 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
       file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
       expected, lost.empty());
   if (lost.empty() && told.empty()) {
-    // What else a strict reader compares: the sums of the index, and the numbers of the blocks before it.
+    // A strict reader also compares the sums of the index and the sequence numbers of the blocks.
     if (const auto strict = describe_shard(file_.path()); !strict) {
       const Error& error = strict.error();
       told.push_back(

@@ -19,35 +19,36 @@
 
 namespace dovetail::detail {
 
-/// One shard that is being recovered: found, then written, then told about.
+/// The recovery of one shard, in three steps: find the blocks, decode them, report.
 class ShardRecovery {
  public:
-  /// Finds the blocks. `entry` is what a manifest says of the shard, and `file_id` what is known otherwise; without them
-  /// the file id is the file's own.
-  /// Errors: `not_dovetail` where nothing is found, `manifest_mismatch` where the file is another packing than that of `entry`,
-  ///         those of `scan_shard`.
+  /// Finds the blocks. `entry` is the shard's manifest entry, and `file_id` the id known from
+  /// elsewhere. Without both, the file's own id counts.
+  /// Errors: `not_dovetail` if nothing is found; `manifest_mismatch` if the file is another packing
+  /// than that of `entry`; those of `scan_shard`.
   static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry,
                                     std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
   const std::optional<format::Metadata>& metadata() const noexcept { return metadata_; }
-  /// Snappy if any block has it.
+  /// The largest codec of all blocks: zstd before Snappy before none.
   Codec codec() const noexcept;
   bool has_records() const noexcept;
-  /// What the manifest or the footer says of it.
+  /// The shard's facts from the manifest or the footer.
   const std::optional<ShardInfo>& content() const noexcept { return content_; }
-  /// 0 where it is not known.
+  /// 0 if unknown.
   std::uint64_t run_records() const noexcept { return content_ ? content_->run_records : 0; }
   std::uint32_t shard_number() const noexcept { return scan_.shard_number(); }
 
-  /// Gives the records to `sink`. Errors: those of `decode_blocks`. Call it once.
+  /// Passes the records to `sink`. Errors: those of `decode_blocks`. Call it once.
   Result<void> decode(const BlockSink& sink, const CheckedBytes& checked);
-  /// Adds what was saved and what was not; lists regions as long as there are fewer than `most_regions`.
+  /// Adds the saved and the lost content to `report`. Lists regions while fewer than `most_regions`
+  /// are listed.
   void tell(std::uint64_t most_regions, RecoverReport& report);
 
  private:
   explicit ShardRecovery(SalvageFile file) : file_(std::move(file)) {}
   Result<void> read_messages();
-  /// Whether the file holds another packing of the shard than `entry` tells of.
+  /// Returns whether the file holds another packing of the shard than that of `entry`.
   bool is_refuted(const ShardInfo& entry) const;
   Result<std::optional<std::vector<std::byte>>> read_body(const FoundMessage& message);
   template <class Decode>
@@ -59,17 +60,19 @@ class ShardRecovery {
   ShardScan scan_;
   const ShardInfo* entry_ = nullptr;
   std::optional<format::Metadata> metadata_;
-  std::optional<ShardInfo> content_;  // by manifest or footer
+  std::optional<ShardInfo> content_;  // from manifest or footer
   std::optional<ShardInfo> footer_;
   DecodedBlocks decoded_;
 };
 
-/// Whether a shard with the file id of `entry` is of another packing with the same dataset id, by its footer.
+/// Compares by the footer: returns whether a shard with the file id of `entry` belongs to another
+/// packing with the same dataset id.
 bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept;
-/// `manifest_mismatch`, of such a shard.
+/// Returns `manifest_mismatch`, the error for such a shard.
 Error refuted_shard();
 
-/// Record type, schema and user's pairs into the options of a writer. A schema that cannot be read is left out, and told.
+/// Copies record type, schema and the user's pairs into a writer's options. Leaves out a schema
+/// that cannot be parsed, and returns an error for it.
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options);
 
 }  // namespace dovetail::detail

@@ -22,17 +22,18 @@ using format::kAlignment;
 
 constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
 
-// Headers inside the body of a block that failed are tried until this many times the size of the file were checked for
-// them. Damage never needs more than once; bytes made to look like overlapping blocks would take quadratic time.
+// Headers inside the body of a failed block are tried until this multiple of the file's size was
+// checked for them. Damage never needs more than once the size. Without the limit, bytes made to
+// look like overlapping blocks would take quadratic time.
 constexpr std::uint64_t kRetryShare = 4;
 
-/// Bytes of a file from a place that only moves forward, so that each is read once.
+/// A view of the file that only moves forward, so that each byte is read once.
 class SlidingWindow {
  public:
   explicit SlidingWindow(SalvageFile& file) : file_(file), buffer_(kWindowBytes) {}
 
-  /// `bytes` from `offset` on, or less at the end of the file. Needs: `bytes <= kWindowBytes`; `offset` not before that of
-  /// the last call.
+  /// Returns `bytes` bytes at `offset`, or fewer at the end of the file. Needs: `bytes <=
+  /// kWindowBytes`; `offset` does not decrease from call to call.
   Result<ByteView> view(std::uint64_t offset, std::size_t bytes) {
     if (offset + bytes > begin_ + filled_ && !ended_) {
       DOVETAIL_TRY(move_to(offset));
@@ -91,10 +92,10 @@ struct IdCount {
   std::uint64_t blocks = 0;
 };
 
-// So many of other files are kept apart from one another; those of the file itself are among the first.
+// Limit of ids that are counted separately. The file's own id occurs among the first.
 constexpr std::size_t kMostIds = 64;
 
-// Counts headers, without looking at the bodies behind those at their own place.
+// Counts headers. Skips the bodies behind headers that are at their own offset.
 Result<void> count_blocks(SalvageFile& file, const CheckedBytes& checked, std::vector<IdCount>& ids) {
   SlidingWindow window(file);
   std::uint64_t told = 0;
@@ -124,7 +125,7 @@ std::optional<std::uint64_t> most_frequent(const std::vector<IdCount>& ids) {
   return most == ids.end() ? std::nullopt : std::optional(most->id);
 }
 
-// The ids that file header, first block and trailer have, as far as they are good.
+// Returns the file ids in file header, first block and trailer, if these are valid.
 Result<std::vector<IdCount>> ids_at_ends(SalvageFile& file) {
   std::vector<IdCount> ids;
   const auto add = [&](std::uint64_t id) {
@@ -163,7 +164,7 @@ class Scanner {
   Result<ShardScan> run() {
     while (at_ + kAlignment <= scan_.file_bytes) {
       DOVETAIL_ASSIGN(auto bytes, window_.view(at_, kAlignment));
-      if (bytes.size() < kAlignment) break;  // the file was cut since it was opened
+      if (bytes.size() < kAlignment) break;  // the file was cut after it was opened
       unreported_ += kAlignment;
       DOVETAIL_TRY(look_at(bytes.first<kAlignment>()));
       if (unreported_ >= kWindowBytes) {
@@ -180,7 +181,7 @@ class Scanner {
     return checked_ ? checked_(std::exchange(unreported_, 0)) : Result<void>();
   }
 
-  // Moves on, behind the structure that is there or to the next place for one.
+  // Moves behind the structure at `at_`, or to the next possible place of a structure.
   Result<void> look_at(std::span<const std::byte, kAlignment> bytes) {
     if (file_.is_unreadable(at_, kAlignment)) return pass(Finding::unreadable);
     if (format::load_le<std::uint32_t>(bytes.data()) == format::kBlockSync) return look_at_block(bytes);
@@ -212,7 +213,7 @@ class Scanner {
       scan_.notes.push_back({at_, finding});
       noted_ = true;
     }
-    // What was not read or not even tried has to be told, whatever comes before it.
+    // Bytes that were not read, or not even tried, must be reported even after another finding.
     if (finding == Finding::passed_over || finding == Finding::unreadable) scan_.notes.back().finding = finding;
     at_ += kAlignment;
     return {};
@@ -255,7 +256,7 @@ class Scanner {
 
   Result<bool> body_holds(const BlockHeader& header, std::uint64_t begin) {
     const std::uint64_t body = header.body_bytes();
-    // With the header in the window, a place behind it is still there if the body fails.
+    // Keep the header in the window: if the body fails, the scan goes on right behind the header.
     DOVETAIL_ASSIGN(auto front,
                     window_.view(at_, std::min<std::uint64_t>(format::kBlockHeaderBytes + body, kWindowBytes)));
     if (front.size() < format::kBlockHeaderBytes) return false;
@@ -305,7 +306,8 @@ class Scanner {
     if (header.type == BlockType::index) known = &scan_.index;
     if (header.type == BlockType::footer) known = &scan_.footer;
     if (known == nullptr) return;
-    // Of several the one at its own place is the file's: metadata begin a file, the others end it.
+    // If there are several, the message at its own offset is the file's. Metadata begin a file, so
+    // the first counts; the others end a file, so the last counts.
     const bool placed = header.offset == at_;
     const bool was_placed = *known && (*known)->position == (*known)->header.offset;
     const bool better = placed && (!was_placed || header.type != BlockType::metadata);
@@ -325,9 +327,9 @@ class Scanner {
   SlidingWindow window_;
   bool known_id_;
   ShardScan scan_;
-  std::vector<std::byte> large_;  // bodies that do not fit the window
+  std::vector<std::byte> large_;  // bodies larger than the window
   std::uint64_t at_ = 0;
-  std::uint64_t failed_end_ = 0;  // of the bodies that failed
+  std::uint64_t failed_end_ = 0;  // the furthest end of a body that failed
   std::uint64_t retried_ = 0;     // bytes checked for headers before that end
   std::uint64_t unreported_ = 0;
   bool noted_ = false;
@@ -354,7 +356,7 @@ Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& che
 Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
   std::uint64_t counted = 0;
   if (file_id) {
-    // Only for its version.
+    // Called only to refuse an unsupported version.
     DOVETAIL_TRY(ids_at_ends(file));
   } else {
     DOVETAIL_ASSIGN(auto identity, search_identity(file, checked));

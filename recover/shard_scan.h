@@ -14,19 +14,19 @@
 
 namespace dovetail::detail {
 
-/// A block of any type with a good header and a good body.
+/// A block of any type whose header and body are valid.
 struct FoundBlock {
-  std::uint64_t position = 0;  ///< Where it lies, which need not be what its header says.
+  std::uint64_t position = 0;  ///< Offset in the file, which may differ from the header's.
   std::uint64_t first_record = 0;
   std::uint32_t sequence = 0;
   std::uint32_t records = 0;
-  std::uint32_t span_units = 0;  ///< Of `kAlignment` bytes.
-  std::uint32_t entry_crc = 0;   ///< Of the index entry that belongs to it.
-  std::uint32_t chain = 0;       ///< Blocks that follow each other without a gap, this one among them.
+  std::uint32_t span_units = 0;  ///< In units of `kAlignment` bytes.
+  std::uint32_t entry_crc = 0;   ///< CRC of the index entry that belongs to the block.
+  std::uint32_t chain = 0;       ///< Length of its chain: blocks that follow without a gap.
   format::BlockType type = format::BlockType::data;
   Codec codec = Codec::none;
   bool at_own_offset = true;
-  bool rejected = false;  ///< A note says why.
+  bool rejected = false;  ///< A note gives the reason.
 
   std::uint64_t end() const noexcept { return position + std::uint64_t{span_units} * format::kAlignment; }
   std::uint64_t end_record() const noexcept { return first_record + records; }
@@ -53,7 +53,7 @@ struct ScanNote {
   Finding finding = Finding::no_header;
 };
 
-/// Metadata, index or footer.
+/// A metadata, index or footer block.
 struct FoundMessage {
   std::uint64_t position = 0;
   format::BlockHeader header;
@@ -65,22 +65,24 @@ struct DirtyPadding {
   std::uint64_t bytes = 0;
 };
 
-/// What is left of a shard, in the order of the file.
+/// The structures left of a shard, in the order of the file.
 struct ShardScan {
   std::uint64_t file_bytes = 0;
   std::uint64_t file_id = 0;
   std::optional<std::uint64_t> header_position;
   std::optional<std::uint64_t> trailer_position;
-  format::Trailer trailer;  ///< If there is one.
+  format::Trailer trailer;  ///< Valid if `trailer_position` is set.
   std::optional<FoundMessage> metadata;
   std::optional<FoundMessage> index;
   std::optional<FoundMessage> footer;
   std::vector<FoundBlock> blocks;
-  std::vector<ScanNote> notes;  ///< The first one in each stretch without structures, and one for each rejected block.
+  /// The first finding in each stretch without structures, and one for each rejected block.
+  std::vector<ScanNote> notes;
   std::vector<DirtyPadding> padding;
-  /// Where the last data block that has a header but no good body would have ended; 0 if a good one came behind it.
+  /// The end in records of the last data block with a valid header and a damaged body. 0 if a valid
+  /// block came behind it.
   std::uint64_t cut_end_record = 0;
-  /// What an index or footer that has a header but no good body says of all records.
+  /// The number of all records by an index or footer with a valid header and a damaged body.
   std::optional<std::uint64_t> cut_index_records;
   std::uint64_t checked_bytes = 0;
 
@@ -89,16 +91,17 @@ struct ShardScan {
     block.rejected = true;
     notes.push_back({block.position, finding});
   }
-  /// Whether there is anything at all of the shard.
+  /// Returns whether anything of the shard was found.
   bool anything() const noexcept { return header_position || trailer_position || !blocks.empty(); }
 };
 
-/// Called with bytes that were just checked; an error stops the work.
+/// Called with the number of bytes just checked. An error stops the work.
 using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 
-/// The file id that most of file header, first block and trailer have; none where all three are damaged. Looks at no other
-/// block, so it may be that of another file which a part of this one comes from.
-/// Errors: `unsupported_version` where the file header is good but of another version; the system's.
+/// Returns the file id that most of file header, first block and trailer have, or nothing if all
+/// three are damaged. Does not look at other blocks, so the id may be that of another file from
+/// which some bytes come.
+/// Errors: `unsupported_version` if the file header is valid, but of another version; the system's.
 Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file);
 
 struct ShardIdentity {
@@ -106,16 +109,17 @@ struct ShardIdentity {
   std::uint64_t checked_bytes = 0;
 };
 
-/// The file id that file header, first block and trailer have, or where one of these is damaged or differs, that of most
-/// blocks; none where there are neither.
+/// Returns the file id of file header, first block and trailer. If one of these is damaged or
+/// differs, returns the file id of most blocks, or nothing if there are none.
 /// Errors: those of `identify_shard` and of `checked`.
 /// Cost:   reads the file at most once.
 Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked);
 
-/// Finds the blocks of a shard, as docs/format.md, "Recovering", says. `file_id` is what they must have; without one it is
-/// that of `search_identity`.
+/// Finds the blocks of a shard, see docs/format.md, "Recovering". All must have `file_id`; without
+/// one, the scan uses the id of `search_identity`.
 /// Errors: those of `identify_shard` and of `checked`.
-/// Cost:   reads the file about once, and checks at most seven times its bytes; 40 bytes for each block.
+/// Cost:   reads the file about once, and checks at most seven times its bytes; 40 bytes of memory
+///         per block.
 Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
 }  // namespace dovetail::detail
