@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text index of a TFRecord file that NVIDIA DALI reads and its `tfrecord2idx` writes: a line for each record, with the
-// offset of its frame and the frame's size, in decimal, with a space between them.
+// The text index of a TFRecord file that NVIDIA DALI reads and its `tfrecord2idx` writes. Each
+// record has a line: the offset of its frame, a space, and the frame's size, in decimal.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace dovetail::detail {
 
-/// Compares such an index, line by line, with what is in the file.
+/// Compares such an index, line by line, with the records of the file.
 /// Errors: `index_mismatch` with the path of the index, the offset of the line and its number; the system's.
 class DaliIndexCheck {
  public:
   static Result<DaliIndexCheck> open(const std::string& path);
 
-  /// The next record's frame.
+  /// Compares the next line with the next record's frame.
   Result<void> expect(std::uint64_t offset, std::uint64_t bytes);
-  /// There is no further record.
+  /// Checks that no line is left.
   Result<void> expect_end();
 
  private:
@@ -38,14 +38,14 @@ class DaliIndexCheck {
   std::uint64_t line_ = 0;
 };
 
-/// Writes such an index, which gets its name at the end; without that, nothing is left.
+/// Writes such an index. The file gets its name in `finish`; without that call, no file remains.
 /// Errors: the system's; the first is final.
 class DaliIndexOutput {
  public:
   static Result<DaliIndexOutput> create(const std::string& path);
 
   Result<void> add(std::uint64_t offset, std::uint64_t bytes);
-  /// Replaces what is there.
+  /// Completes the index, and replaces an existing one.
   Result<void> finish();
 
  private:

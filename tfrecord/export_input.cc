@@ -109,7 +109,7 @@ Result<std::unique_ptr<ExportInput>> open_export_input(const TfrecordExportOptio
   if (paths.empty()) return Error(Errc::empty_input, "no source is given");
   const SourceOptions& source = options.source;
   const bool whole = source.first == 0 && !source.end && source.sample >= 1;
-  // What would be without effect on a dataset is for sources to take or to refuse.
+  // Options without effect on a dataset are for sources, which accept or refuse them.
   const bool plain = source.records == RecordForm::automatic && !source.labels && source.classes.empty() &&
                      source.on_error == OnError::fail && source.csv.delimiter == 0 && source.csv.header &&
                      source.csv.types.empty() && source.include.empty() && source.exclude.empty();

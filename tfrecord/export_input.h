@@ -16,7 +16,7 @@
 
 namespace dovetail::detail {
 
-/// Where the records come from, cut into shares.
+/// The input of an export, divided into shares.
 class ExportInput {
  public:
   using Take = std::function<Result<void>(ByteView record)>;
@@ -24,14 +24,15 @@ class ExportInput {
   virtual ~ExportInput() = default;
   virtual std::uint32_t shares() const = 0;
   virtual std::uint64_t total() const = 0;
-  /// Gives all records of a share. Stops early where `stopped` says so.
+  /// Passes all records of a share to `take`. Stops early if `stopped` returns true.
   virtual Result<void> read(std::uint32_t share, ProgressMeter& meter, const std::function<bool()>& stopped,
                             const Take& take) const = 0;
-  /// Of all that was read. Needs: nobody reads.
+  /// The records skipped in all shares. Needs: no thread reads.
   virtual SkipTally skipped() const { return {}; }
 };
 
-/// Opens a dataset, or else sources. Errors: those of `Dataset::open` and of sources.
+/// Opens a dataset, or sources if the paths are not a dataset. Errors: those of `Dataset::open` and
+/// of sources.
 Result<std::unique_ptr<ExportInput>> open_export_input(const TfrecordExportOptions& options,
                                                        const std::vector<std::string>& paths);
 

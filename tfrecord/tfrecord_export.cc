@@ -60,7 +60,8 @@ std::string_view suffix_of(TfrecordCompression compression) {
   return "";
 }
 
-// What readers expect behind a name, as TensorFlow's users and our own sources do; nothing where the name says nothing.
+// Returns the compression that a name's suffix promises to readers: to users of TensorFlow and to
+// this project's sources. Returns nothing for other names.
 std::optional<TfrecordCompression> compression_promised_by(std::string_view name) {
   using Ending = std::pair<std::string_view, TfrecordCompression>;
   for (const auto& [ending, compression] :
@@ -80,7 +81,7 @@ struct Targets {
   std::string folder;
   std::vector<std::string> names;
   TfrecordCompression compression = TfrecordCompression::none;
-  bool many = true;  ///< All of a folder, else one that is named.
+  bool many = true;  ///< All files of a folder; otherwise one named file.
 };
 
 Result<void> check_files(std::uint64_t files) {
@@ -116,7 +117,7 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
   return targets;
 }
 
-// Whether an export to a folder gives this name, to however many files.
+// Returns whether an export to a folder uses this name, for any number of files.
 bool is_export_name(std::string_view name) {
   constexpr std::string_view kPattern = "data-00000-of-00000.tfrecord";
   const auto fits = [](char pattern, char c) { return pattern == '0' ? c >= '0' && c <= '9' : c == pattern; };
@@ -125,8 +126,9 @@ bool is_export_name(std::string_view name) {
   return suffix.empty() || suffix == ".gz" || suffix == ".zlib" || suffix == ".snappy";
 }
 
-// Files of an export to another number of files, or in another compression, would give the records twice. What is not
-// replaced file by file is nothing that may be removed unasked.
+// Files of an export to another number of files, or with another compression, would give the
+// records twice. This export does not replace those files one by one, so it must not remove them
+// unasked.
 Result<void> check_no_other_export(const detail::OutputFolder& folder, const Targets& targets) {
   if (!targets.many) return {};
   DOVETAIL_ASSIGN(auto there, folder.names());
@@ -159,7 +161,7 @@ bool lies_in(const fs::path& path, const std::string& folder) {
   return true;
 }
 
-// A source that is replaced is gone, though only a part of it may have been asked for.
+// Replacing a source deletes it, although the export may have read only a part of it.
 Result<void> check_replaces_no_source(const Targets& targets, const std::vector<std::string>& sources) {
   const fs::path folder = targets.folder.empty() ? "." : targets.folder;
   for (const std::string& name : targets.names) {
@@ -176,7 +178,8 @@ Result<void> check_replaces_no_source(const Targets& targets, const std::vector<
   return {};
 }
 
-// Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
+// Checks before a whole stream is read, not after. The input is not a dataset here, so the number
+// of files is known.
 Result<void> check_targets(const std::string& target, const TfrecordExportOptions& options) {
   DOVETAIL_ASSIGN(auto targets, name_files(target, options, std::max(options.files, 1u)));
   std::error_code failed;
@@ -185,7 +188,7 @@ Result<void> check_targets(const std::string& target, const TfrecordExportOption
   return check_vacant(*folder, targets);
 }
 
-/// The files of an export; what is not published when it goes is removed.
+/// The files of an export. The destructor removes files that are not published.
 class Export {
  public:
   Export(const TfrecordExportOptions& options, const detail::ExportInput& input,
@@ -239,7 +242,8 @@ class Export {
     const detail::SkipTally skipped = input_.skipped();
     report.skipped = skipped.count();
     report.first_skipped = skipped.first();
-    // While no file has its name: memory that is short later would leave some of them.
+    // Fill the report before any file has its name: running out of memory later would leave only
+    // some files.
     for (const std::optional<detail::OutputFile>& file : files_) {
       report.stored_bytes += file->size();
       report.files.push_back(file->path());
@@ -265,8 +269,9 @@ class Export {
     return folder_->sync();
   }
 
-  // Whoever is stopped between two names leaves partial files, by which sources know it. Other readers do not, and old files
-  // between new ones would look to them like all of one export: so these go first.
+  // A process killed between two renames leaves partial files, by which sources recognise an
+  // incomplete export. Other readers do not, and would take old files between new ones for one
+  // export. So remove the old files first.
   Result<void> make_room() {
     if (!options_.overwrite || files_.size() == 1) return {};
     for (const std::string& name : targets_.names) {
@@ -278,8 +283,8 @@ class Export {
     return replacing_ ? folder_->sync() : Result<void>();
   }
 
-  // What has replaced a file stays: without it neither the old nor the new one would be there. So do the partial files that say
-  // that some are missing.
+  // Keep files that have replaced others: otherwise neither the old nor the new files would exist.
+  // Keep the partial files, too, because they show that some files are missing.
   void take_back() noexcept {
     for (std::uint32_t file = 0; file != files_.size(); ++file) {
       if (replacing_) {
@@ -290,8 +295,9 @@ class Export {
     }
   }
 
-  // Those that an export which was killed has left of the same files, or to another number of files: now nothing is missing.
-  // What cannot be removed is told to whoever reads the folder.
+  // Removes the partial files of a killed export to the same files, or to another number of files,
+  // because the export is complete now. Ignores failures: readers of the folder report a remaining
+  // file.
   void remove_partial_files() {
     std::set<std::string, std::less<>> begins;
     for (const std::string& name : targets_.names) begins.insert(detail::partial_name_begin(name));
@@ -312,7 +318,7 @@ class Export {
   Targets targets_;
   std::vector<std::optional<detail::OutputFile>> files_;
   std::uint32_t published_ = 0;
-  bool replacing_ = false;  // an old file of several may be gone
+  bool replacing_ = false;  // an old file of several may be removed already
   detail::FailureGate gate_;
   detail::ProgressMeter meter_;
   std::atomic<std::uint32_t> next_{0};
@@ -330,7 +336,7 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
     auto report = Export(options, *input, folder, std::move(targets)).run();
     if (!report) folder->remove_created();
     return report;
-  } catch (...) {  // memory that is short, or what the caller's own function throws
+  } catch (...) {  // out of memory, or an exception of the caller's function
     folder->remove_created();
     throw;
   }
@@ -357,7 +363,7 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options) {
   return detail::guard_memory(target, [&]() -> Result<TfrecordExportReport> {
     auto report = export_all(target, options);
-    // Memory that was short for the output.
+    // The error of running out of memory for the output names no file.
     if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
       return report.error().in_file(target);
     }

@@ -36,17 +36,17 @@ namespace dovetail {
 
 namespace {
 
-// A block of one record, frame included, has a length of 32 bits.
+// The length of a block of one record has 32 bits and includes the frame.
 constexpr std::uint32_t kMaxRecordBytes = std::numeric_limits<std::uint32_t>::max() - format::kTfrecordFrameBytes;
 constexpr std::size_t kEntriesPerRecord = 4096;
 
-/// What the index needs to know of a record.
+/// The facts about a record that the index needs.
 struct Frame {
   std::uint32_t record_bytes = 0;
   std::array<std::byte, format::kTfrecordFooterBytes> footer = {};
 };
 
-/// Turns frames into blocks. The first are held back until the run length is chosen.
+/// Turns frames into blocks. Holds the first frames back until the run length is chosen.
 class BlockList {
  public:
   explicit BlockList(const TfrecordIndexOptions& options)
@@ -63,7 +63,7 @@ class BlockList {
     if (format::can_choose_run(options_.run_bytes, first_)) choose_run();
   }
 
-  /// All but name, fingerprint and what follows from the size of the file.
+  /// Returns all facts except name, fingerprint, and those that follow from the size of the file.
   ShardInfo finish() {
     if (!held_.empty()) choose_run();
     close_block();
@@ -81,7 +81,7 @@ class BlockList {
   }
 
   void place(const Frame& frame) {
-    // A block of tiny records is mostly frames, which the bounds do not count.
+    // A block of tiny records consists mostly of frames, which `bounds_` does not count.
     const std::uint64_t stored = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
     const bool full = open_.records > 0 && open_.stored_bytes + stored > 2 * std::uint64_t{options_.block_bytes};
     if (full || bounds_.ends_before(frame.record_bytes)) {
@@ -109,7 +109,7 @@ class BlockList {
   }
 
   const TfrecordIndexOptions& options_;
-  std::uint64_t run_records_;  // 0 while it is open
+  std::uint64_t run_records_;  // 0 while undecided
   format::BlockBounds bounds_;
   format::FirstRecords first_;
   std::vector<Frame> held_;
@@ -137,7 +137,7 @@ Result<detail::SourceFile> open_plain(const std::string& path) {
   auto file = detail::SourceFile::open(path);
   if (!file) return file;
   if (file->size() == 0) return file;
-  const auto kind = detail::detect_bytes(*file);  // whatever its name promises
+  const auto kind = detail::detect_bytes(*file);  // by content: the name may promise otherwise
   const bool unlike = !kind && (kind.error().is(Errc::unknown_format) || kind.error().is(Errc::malformed_input));
   if (!kind && !unlike) return kind.error();
   if (!kind && detail::is_known_as_tfrecord(path)) {
@@ -171,13 +171,13 @@ Result<std::uint32_t> crc_of_ends(const detail::SourceFile& file) {
   return crc;
 }
 
-/// Reads the file once, from its beginning to its end.
+/// Reads the file once, from beginning to end.
 class Indexing {
  public:
   Indexing(const std::string& path, const TfrecordIndexOptions& options)
       : path_(path), options_(options), blocks_(options) {}
 
-  /// Writes the index, unless there is one to be `kept`.
+  /// Writes the index, unless `kept` names an existing one to keep.
   Result<TfrecordIndexReport> run(std::optional<TfrecordIndexReport> kept) {
     DOVETAIL_ASSIGN(auto file, open_plain(path_));
     facts_.info.file_bytes = file.size();
@@ -261,7 +261,7 @@ class Indexing {
     facts_.info.file_id = identity.value(file_bytes);
   }
 
-  // An index is a shard, so it is checked like all data, and there whole or not at all.
+  // An index is a shard. So it is checked like all data, and never exists half-written.
   Result<void> write(const std::string& index) const {
     WriterOptions options;
     options.codec = Codec::none;
@@ -288,7 +288,7 @@ class Indexing {
     return {};
   }
 
-  // The same file and options give the same index, to the byte.
+  // Makes the index reproducible: equal files and options give equal bytes.
   DatasetId index_id() const {
     DatasetId id;
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(id.bytes));
@@ -306,7 +306,7 @@ class Indexing {
   std::optional<detail::DaliIndexOutput> output_;
 };
 
-/// An index is of one file, and which files of a folder are meant is for the caller to say.
+/// An index describes one file. The caller must select the files of a folder.
 Result<void> check_file(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(path, unknown)) return {};
@@ -314,7 +314,8 @@ Result<void> check_file(const std::string& path) {
   return Error(Errc::unknown_format, "this is a folder; name its TFRecord files, as with " + files).in_file(path);
 }
 
-// A link to one of the two would be replaced, and not what it leads to; but nobody wants that either.
+// Also refuses a link to one of the two. Writing would replace only the link, but nobody wants that
+// either.
 Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& options) {
   if (!options.write_dali_index) return {};
   for (const std::string& taken : {path, path + format::kTfrecordIndexSuffix}) {
@@ -328,7 +329,8 @@ Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& 
   return {};
 }
 
-/// Whether a file was written to after another: then its middle may have changed, which only reading it would tell.
+/// Returns whether a file was written after another. Then its middle may have changed, which only
+/// reading would reveal.
 bool is_newer(const std::string& path, const std::string& than) {
   struct stat file {};
   struct stat other {};
@@ -336,7 +338,7 @@ bool is_newer(const std::string& path, const std::string& than) {
   return std::tie(file.st_mtim.tv_sec, file.st_mtim.tv_nsec) > std::tie(other.st_mtim.tv_sec, other.st_mtim.tv_nsec);
 }
 
-/// What an index that is there says, if it fits the file and is not older.
+/// Returns the report of an existing index if the index fits the file and is not older.
 Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
   auto shard = describe_shard(path);
   if (shard && shard->tfrecord) {

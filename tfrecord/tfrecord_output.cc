@@ -18,7 +18,7 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
-// Memory that one huge record has stretched is given back.
+// Frees memory that one huge record has enlarged.
 constexpr std::size_t kKeptBytes = 2 * kWriteBytes;
 
 class PlainEncoder final : public StreamEncoder {
@@ -68,7 +68,7 @@ class DeflateEncoder final : public StreamEncoder {
   Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
     while (!bytes.empty()) {
       const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
-      // zlib does not write through it.
+      // zlib takes a pointer to non-const, but does not write through it.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
       stream_.avail_in = static_cast<uInt>(part);
       while (stream_.avail_in != 0) run(Z_NO_FLUSH, out);

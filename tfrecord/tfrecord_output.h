@@ -16,20 +16,20 @@
 
 namespace dovetail::detail {
 
-/// Compresses a stream of bytes: bytes in, bytes out.
+/// Compresses a stream of bytes. Does no I/O.
 class StreamEncoder {
  public:
   virtual ~StreamEncoder() = default;
-  /// Appends to `out` what is complete of the stream once `bytes` have come.
+  /// Compresses `bytes`, and appends the finished part of the stream to `out`.
   virtual Result<void> add(ByteView bytes, std::vector<std::byte>& out) = 0;
-  /// Appends the rest. Last call.
+  /// Appends the rest of the stream. Last call.
   virtual Result<void> finish(std::vector<std::byte>& out) = 0;
 };
 
-/// Errors: the system's, where memory is short.
+/// Errors: the system's, if memory is short.
 Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression compression);
 
-/// One TFRecord file on its way to the disk.
+/// One TFRecord file being written.
 ///
 /// Threads: none; one thread at a time.
 /// Errors:  as `OutputFile`: the first is final.
@@ -39,7 +39,7 @@ class TfrecordOutput {
                                        TfrecordCompression compression);
 
   Result<void> append(ByteView record);
-  /// Completes the file, which is synced and not published. Last call.
+  /// Completes the file, which is then synced, but not published. Last call.
   Result<OutputFile> finish();
 
  private:
