@@ -36,10 +36,10 @@ Compression compression_of_magic(ByteView head) {
                        "7zXZ\0"sv))
     return Compression::xz;
   if (text.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::zstd;
-  // A frame to be skipped, as pzstd puts before each of its own.
+  // A skippable frame, which pzstd writes before each of its frames.
   if (text.size() >= 4 && (text[0] & '\xF0') == '\x50' && text.substr(1, 3) == "\x2A\x4D\x18"sv)
     return Compression::zstd;
-  // Text, too, may begin with the letters; behind them there is a block, or the end.
+  // Text may also begin with these letters. In bzip2, a block or the end follows them.
   if (text.starts_with("BZh"sv) && text.size() > kBzip2Level && text[kBzip2Level] >= '1' && text[kBzip2Level] <= '9') {
     const std::string_view block = text.substr(kBzip2Level + 1);
     if (block.starts_with("1AY&SY"sv) || block.starts_with("\x17\x72\x45\x38\x50\x90"sv)) return Compression::bzip2;
@@ -47,7 +47,7 @@ Compression compression_of_magic(ByteView head) {
   return Compression::none;
 }
 
-// RFC 1950: deflate, a window that exists, a multiple of 31, no preset dictionary.
+// RFC 1950: method deflate, a valid window, a multiple of 31, no preset dictionary.
 bool has_zlib_magic(ByteView head) {
   if (head.size() < 2) return false;
   const auto method = std::to_integer<unsigned>(head[0]);
@@ -60,7 +60,8 @@ bool begins_with_tfrecord(ByteView head) {
          format::decode_tfrecord_header(head.first<format::kTfrecordHeaderBytes>()).has_value();
 }
 
-// The sum of all bytes, those of the checksum itself taken as spaces. It is in the oldest of tars too, which have no magic.
+// The checksum of a tar header: the sum of all its bytes, with the checksum's own bytes taken as
+// spaces. Even the oldest tars, which have no magic, have it.
 bool begins_with_tar(ByteView head) {
   if (head.size() < kTarHeaderBytes || head[0] == std::byte{0}) return false;
   unsigned sum = 0;

@@ -14,14 +14,15 @@ namespace dovetail::detail {
 
 namespace {
 
-// Names of columns in messages: so many of them.
+// Number of column names shown in a message.
 constexpr std::size_t kShownNames = 3;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// What was meant as a number is not written with a zero before another digit: that is a code, and would lose its zeros.
+// Numbers are not written with a zero before another digit. Such a text is a code, and would lose
+// its zeros as a number.
 bool has_leading_zero(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && is_digit(text[1]);
@@ -40,7 +41,7 @@ std::vector<std::string_view> sorted_names(const std::vector<CsvColumn>& columns
   return names;
 }
 
-// The first few, and how many more there are.
+// Returns the first few names that only `these` have, and the number of further ones.
 std::string names_only_in(const std::vector<CsvColumn>& these, const std::vector<CsvColumn>& others) {
   const std::vector<std::string_view> known = sorted_names(others);
   std::string text;
@@ -60,7 +61,8 @@ bool is_exact_as_float(std::int64_t value) {
          std::numeric_limits<float>::digits;
 }
 
-// Whole numbers are numbers too, where a float holds them; all else is bytes.
+// Returns the type that holds both columns. A whole number becomes a real number if a float holds
+// it exactly. All else becomes bytes.
 ColumnType wider(const CsvColumn& a, const CsvColumn& b) {
   if (a.type == b.type) return a.type;
   const bool bytes = a.type == ColumnType::bytes || b.type == ColumnType::bytes || a.inexact || b.inexact;
@@ -97,9 +99,10 @@ Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t 
   }
 }
 
-// Returns where the field's end is, behind its quote; beyond the row where there is none.
+// Returns the end of the field, behind its closing quote, or a position beyond the row if there is
+// no quote.
 std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin, std::string_view& field) {
-  unquoted_.reserve(row.size());  // no view into it may move
+  unquoted_.reserve(row.size());  // views into `unquoted_` must stay valid
   const std::size_t out = unquoted_.size();
   for (std::size_t at = begin;;) {
     const std::size_t quote = row.find('"', at);
@@ -145,7 +148,7 @@ void ColumnGuess::look_at(std::string_view value) noexcept {
   ints_ = ints_ && whole.has_value();
   negative_ = negative_ || value.front() == '-';
   exact_ = exact_ && (!whole || is_exact_as_float(*whole));
-  // A number of so many digits that it is no int64 would lose most of them as a float.
+  // A whole number too large for int64 would lose most of its digits as a float.
   reals_ = reals_ && (whole.has_value() || (!is_whole(value) && parse_real(value).has_value()));
 }
 
@@ -176,7 +179,7 @@ Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColu
   const std::string has = names_only_in(columns, known);
   std::string how = lacks.empty() ? "" : "it lacks " + lacks;
   if (!has.empty()) how += (how.empty() ? "it also has " : ", and has ") + has;
-  if (how.empty()) {  // the same names: none is at its end
+  if (how.empty()) {  // the names are the same, but in another order
     how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", but " +
           quoted_name(at->name) + " there";
   }

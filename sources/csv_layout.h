@@ -60,7 +60,7 @@ class ColumnGuess {
  public:
   void look_at(std::string_view value) noexcept;
   bool any() const noexcept { return any_; }
-  /// Whether the type is `bytes`, whatever follows.
+  /// Whether the type is `bytes`, and further values cannot change it.
   bool settled() const noexcept { return any_ && type() == ColumnType::bytes; }
   /// Whether it has whole numbers that a float would round.
   bool inexact() const noexcept { return ints_ && !exact_; }

@@ -18,7 +18,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// What the files of a source share.
+/// The state that all files of a source share.
 struct CsvShape {
   CsvLayout layout;
   CsvOptions options;
@@ -69,7 +69,8 @@ class CsvRecords final : public FileRecords {
     return *more;
   }
 
-  // A field that says that a number is missing is a value of bytes, and none of a number.
+  // A field that marks a missing number: a value in a column of bytes, no value in a column of
+  // numbers.
   bool add(const CsvColumn& column, std::string_view field) {
     const bool missing = column.type != ColumnType::bytes && is_missing(field, shape_.options);
     switch (column.type) {

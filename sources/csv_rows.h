@@ -34,7 +34,7 @@ class CsvRows {
   const std::string& path() const noexcept { return path_; }
   char delimiter() const noexcept { return delimiter_; }
   std::string_view row() const noexcept { return row_; }
-  /// At most as many as are kept.
+  /// At most `keep()` fields.
   const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
   /// Number of fields in the row.
   std::uint64_t count() const noexcept { return fields_.count(); }

@@ -12,7 +12,7 @@ constexpr std::byte kNewline{'\n'};
 constexpr std::byte kReturn{'\r'};
 }  // namespace
 
-// Whether the row ends in the piece, and where its newline is.
+// Returns whether the row ends in the piece, and sets `at` to its newline.
 bool CsvScanner::find_end(std::size_t& at) noexcept {
   for (at = 0; at < piece_.size(); ++at) {
     const std::byte byte = piece_[at];
@@ -26,7 +26,7 @@ bool CsvScanner::find_end(std::size_t& at) noexcept {
     } else if (byte == delimiter_) {
       place_ = Place::field_begin;
     } else if (byte == kQuote && place_ != Place::plain) {
-      place_ = Place::quoted;  // the field begins, or a quote in it is doubled
+      place_ = Place::quoted;  // the field begins, or this is the second quote of a doubled one
     } else {
       place_ = Place::plain;
     }
@@ -41,7 +41,8 @@ Error CsvScanner::too_long() {
                                            std::to_string(max_row_bytes_) + " bytes; a quote that does not end?");
 }
 
-// Whether the row has ended in what is there.
+// Skips the rest of a row that was too long. Returns whether the row has ended in the current
+// piece.
 bool CsvScanner::leave_row() noexcept {
   if (!leaving_) return true;
   std::size_t end = 0;

@@ -48,7 +48,7 @@ class CsvScanner {
   bool leaving_ = false;              // skipping the rest of a row that was too long
   bool goes_on_ = false;
   std::uint64_t rows_ = 0;
-  std::uint64_t newlines_ = 0;  // so far, including those in quotes
+  std::uint64_t newlines_ = 0;  // newlines so far, including those in quotes
   std::uint64_t row_line_ = 1;
   std::uint64_t row_offset_ = 0;
   std::uint64_t next_offset_ = 0;

@@ -15,7 +15,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// What is known so far of the columns whose types are not given.
+/// The guesses for columns without a given type.
 class ColumnGuesses {
  public:
   ColumnGuesses(std::vector<std::size_t> open, const CsvOptions& options) : open_(std::move(open)), options_(options) {
@@ -27,24 +27,24 @@ class ColumnGuesses {
       return guesses_[column].settled();
     });
   }
-  /// Whether other rows can change anything.
+  /// Returns whether further rows cannot change the types.
   bool settled() const noexcept { return open_.empty(); }
   const ColumnGuess& of(std::size_t column) const { return guesses_[column]; }
 
  private:
-  std::vector<std::size_t> open_;  // rising
+  std::vector<std::size_t> open_;  // ascending
   const CsvOptions& options_;
   std::vector<ColumnGuess> guesses_;
 };
 
-// In a message, so many bytes of names are enough.
+// Limit of the bytes of names in a message.
 constexpr std::size_t kNamesShown = 200;
 
-// A single column with another usual delimiter in it is most likely several that were taken for one.
+// A single column that contains another usual delimiter is most likely several columns.
 std::optional<char> other_delimiter(const std::vector<std::string_view>& fields, char taken) {
   if (fields.size() != 1) return std::nullopt;
   for (const char delimiter : {';', '\t', ',', '|'}) {
-    if (delimiter == taken) continue;  // in quotes: it separates nothing
+    if (delimiter == taken) continue;  // it can only occur in quotes
     if (fields.front().find(delimiter) != std::string_view::npos) return delimiter;
   }
   return std::nullopt;
@@ -58,7 +58,7 @@ Error doubtful_delimiter(char other, char taken) {
                    " if that separates the columns, or --csv-delimiter " + word(taken) + " if there is only one");
 }
 
-/// Goes over the files of a source.
+/// Walks over the files of a source.
 class LayoutFinder {
  public:
   LayoutFinder(const SourceListing& listing, const SourceOptions& options) : listing_(listing), options_(options) {}
@@ -86,7 +86,7 @@ class LayoutFinder {
 
  private:
   bool skips() const noexcept { return options_.on_error == OnError::skip; }
-  // Rows as they are have no types.
+  // Raw rows have no types.
   bool raw() const noexcept { return options_.records == RecordForm::raw; }
 
   Result<void> look_into(std::size_t number) {
@@ -101,7 +101,8 @@ class LayoutFinder {
     return look_through(rows);
   }
 
-  // Without a header it is a row as all others are: one that is bad is left out where it is read as a record.
+  // Without a header, the first row is a row like all others. If it is bad, it is skipped here, and
+  // reported when it is read as a record.
   Result<bool> first_row(CsvRows& rows) {
     for (;;) {
       auto more = rows.next();
@@ -132,7 +133,7 @@ class LayoutFinder {
     return CsvRows::open(std::move(file), kind.compression, options_);
   }
 
-  // The columns of the first file.
+  // Takes the columns of the first file.
   Result<void> take(CsvRows& rows, std::vector<CsvColumn> columns) {
     if (options_.csv.delimiter == 0) {
       if (const auto other = other_delimiter(rows.fields(), rows.delimiter()))
@@ -175,13 +176,13 @@ class LayoutFinder {
                                            ", for which a type is given; the columns are " + names);
   }
 
-  // To the end of the file, as long as its rows can tell more.
+  // Reads to the end of the file, as long as further rows can change the types.
   Result<void> look_through(CsvRows& rows) {
     while (!guesses_->settled()) {
       auto more = rows.next();
       if (!more && more.error().kind() == ErrorKind::cancelled) return more.error();
       if (!more) {
-        ended_ = !skips();  // reading ends there as well
+        ended_ = !skips();  // reading records ends there, too
         if (ended_ || !rows.goes_on()) return {};
         continue;
       }
@@ -196,7 +197,7 @@ class LayoutFinder {
   std::optional<CsvLayout> layout_;
   std::vector<std::size_t> untyped_;
   std::optional<ColumnGuesses> guesses_;
-  std::optional<Error> passed_over_;  // the first
+  std::optional<Error> passed_over_;  // the first error
   bool ended_ = false;
 };
 

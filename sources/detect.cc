@@ -26,15 +26,15 @@ namespace dovetail::detail {
 
 namespace {
 
-/// The beginning of a file, decoded where it is compressed.
+/// The beginning of a file, decoded if it is compressed.
 struct Head {
   std::vector<std::byte> bytes;
-  bool whole = false;  // there is nothing behind it
-  bool cut = false;    // all of the file was decoded, and it ends early
+  bool whole = false;  // the file ends here
+  bool cut = false;    // the whole file was decoded, and ends early
 };
 
-// What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading. It
-// takes many bytes before there is one, of bzip2 a whole block.
+// Decodes the beginning of a compressed file as far as possible. Reading finds later errors. Reads
+// many bytes, because the first decoded byte may need a whole block of bzip2.
 Head decode_head(const SourceFile& file, Compression compression) {
   Head head;
   head.bytes.resize(kHeadBytes);
@@ -53,14 +53,14 @@ Head decode_head(const SourceFile& file, Compression compression) {
   return head;
 }
 
-// Names are asked only where every text would do.
+// Looks at the name only if the bytes are text of any kind.
 std::optional<SourceFormat> recognise_text(ByteView head, const std::string& path) {
   if (head.empty() || !is_text(head)) return std::nullopt;
   if (format::begins_with_json_object(format::without_byte_order_mark(as_chars(head)))) return SourceFormat::jsonl;
   return format_of_name(path) == SourceFormat::csv ? SourceFormat::csv : SourceFormat::lines;
 }
 
-// `file_bytes` is 0 where `head` was decoded.
+// `file_bytes` is 0 if `head` was decoded.
 std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_bytes, const std::string& path) {
   if (begins_with_tar(head)) return SourceFormat::tar;
   if (begins_with_idx(head, file_bytes)) return SourceFormat::idx;
@@ -68,7 +68,7 @@ std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_by
   return recognise_text(head, path);
 }
 
-// For names of formats that such a file cannot be read as, whatever is said.
+// Advice for names of formats that such a file can never be read as.
 std::optional<std::string> advice_on_name(SourceFormat promised, const std::string& path) {
   if (promised == SourceFormat::mds) {
     return "the columns of MDS shards are in index.json; give the folder that holds it";
@@ -78,7 +78,7 @@ std::optional<std::string> advice_on_name(SourceFormat promised, const std::stri
          " TARGET` saves the intact records of a shard";
 }
 
-// Where its name promises something else, one of the two is wrong, and whichever were taken nobody would notice.
+// If name and content disagree, one of them is wrong. Choosing one would hide the mistake.
 Error disagreement(SourceFormat promised, SourceFormat found, const std::string& path) {
   const std::string name(to_string(promised));
   const std::string bytes(to_string(found));
@@ -96,7 +96,7 @@ Error disagreement(SourceFormat promised, SourceFormat found, const std::string&
       .in_file(path);
 }
 
-// Of a file whose beginning is that of nothing that is read.
+// The error for a file whose beginning matches no known format.
 Error unknown(const Head& head, const std::string& path) {
   if (head.whole && head.bytes.empty()) {
     return Error(Errc::unknown_format, "the file is empty; give --from tfrecord or lines if that is intended")
@@ -126,11 +126,12 @@ Error overwritten_tfrecord(const std::string& path) {
       .in_file(path);
 }
 
-// An emptied file would pass for one without records, and damaged first bytes for text.
+// An emptied file would pass for one without records, and a damaged beginning for text.
 Result<void> check_promised_compression(ByteView head, const SourceFile& file, SourceFormat wanted) {
   const Compression promised = compression_promised_by(file.path());
   if (promised == Compression::none || has_shard_magic(head)) return {};
-  // TFRecords have checksums of their own, and TensorFlow writes zlib under any name.
+  // TFRecords are exempt: they have checksums of their own, and TensorFlow writes zlib under any
+  // name.
   const bool tfrecord = wanted == SourceFormat::tfrecord || format::has_tfrecord_name(file.path());
   const Compression found = tfrecord ? compression_of_tfrecord(head, file.size()) : compression_of_magic(head);
   if (found != Compression::none || begins_with_tfrecord(head)) return {};
@@ -151,7 +152,7 @@ Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
   const Head stored{.bytes = {plain.begin(), plain.end()}, .whole = plain.size() == file.size()};
   const Head head = compression == Compression::none ? stored : decode_head(file, compression);
   if (begins_with_tfrecord(head.bytes)) return FileKind{SourceFormat::tfrecord, compression};
-  // Text, too, may begin with two bytes that zlib could begin with.
+  // Text may also begin with two bytes that are valid in zlib.
   const bool decoded = compression != Compression::none && compression != Compression::zlib;
   const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
   const SourceFormat promised = format_promised_by(file.path());
@@ -178,7 +179,7 @@ Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
 }  // namespace
 
 bool has_index(const std::string& path) {
-  // A link that leads nowhere counts, as it does where a dataset is opened.
+  // A dangling link counts, as it does when a dataset is opened.
   std::error_code absent;
   return std::filesystem::symlink_status(path + format::kTfrecordIndexSuffix, absent).type() !=
          std::filesystem::file_type::not_found;

@@ -18,7 +18,7 @@ class PlainOpener final : public FileOpener {
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     if (format_ == SourceFormat::lines) return scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
-    // Without its index nothing in a TFRecord tells that it was emptied, cut or written anew.
+    // Only the index reveals that a TFRecord was emptied, cut or rewritten.
     if (has_index(bytes.path())) return open_indexed_tfrecord(bytes, max_record_bytes_);
     return scan_file(std::move(bytes), compression, TfrecordCutter(max_record_bytes_));
   }
@@ -34,7 +34,7 @@ RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept {
   const std::uint64_t size = piece.bytes.size();
   if (size == 0) return {};
   const std::uint64_t input = piece.input_end - piece.input_begin;
-  // Both factors are the sizes of buffers: far below 2^32.
+  // Both factors are sizes of buffers, far below 2^32.
   const std::uint64_t consumed = piece.input_begin + used * input / size;
   const bool plain = input == size;
   return {plain ? consumed : piece.input_begin, consumed};

@@ -21,18 +21,19 @@
 namespace dovetail::detail {
 namespace {
 
-// By its name, or by the index of a TFRecord beside it.
+// Returns the format by the file's name, or TFRecord if an index lies beside the file.
 SourceFormat format_in(const SourceListing& listing, const ListedFile& file) {
   return listing.indexed.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
 }
 
-// How many of the files have the name of a format, the most frequent first among equals by its number.
+// The most frequent format of the names, and its number of files. On a tie, the format with the
+// lowest number.
 struct NamedFormat {
   SourceFormat format = SourceFormat::detect;
   std::size_t files = 0;
 };
 
-// What most names say; `detect` where none says anything.
+// Returns the format of most names; `detect` if no name implies one.
 NamedFormat most_named(const SourceListing& listing) {
   std::map<SourceFormat, std::size_t> counts;
   for (const ListedFile& file : listing.files) {
@@ -46,7 +47,7 @@ NamedFormat most_named(const SourceListing& listing) {
   return most;
 }
 
-// Labels that are read together with their images are no source of their own.
+// Labels are read together with their images, so they are no source of their own.
 void drop_partners(SourceListing& listing) {
   std::set<std::string> partners;
   for (const ListedFile& file : listing.files) {
@@ -55,8 +56,8 @@ void drop_partners(SourceListing& listing) {
   std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
 }
 
-// A TFRecord that has lost its index, beside others of its set that have theirs. One that is known by its name is read
-// without it, unless it is empty: its records may be lost with the index.
+// Finds a TFRecord without an index beside indexed files of its set. A TFRecord known by its name
+// is read without the index, unless it is empty: its records may be lost together with the index.
 Result<void> check_sets_are_indexed(const SourceListing& listing) {
   std::set<std::string> sets;
   for (const std::string& name : listing.indexed) sets.insert(format::set_name(name));
@@ -79,7 +80,7 @@ Result<void> check_sets_are_indexed(const SourceListing& listing) {
   return {};
 }
 
-// A record of such a file as a whole is seldom what is wanted.
+// A whole table is rarely wanted as one record.
 Error holds_tables(const std::string& path) {
   return Error(Errc::unknown_format,
                "the folder holds tables, which are not supported; docs/sources.md shows how to write them as JSON "

@@ -42,14 +42,15 @@ std::string_view class_of(std::string_view name) {
   return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
 }
 
-/// The folder's classes in bytewise order.
+/// Returns the folder's classes in bytewise order.
 std::vector<std::string> classes_of(const SourceListing& listing) {
   std::vector<std::string> classes;
   for (const ListedFile& file : listing.files) {
     const std::string_view name = class_of(file.name);
     if (classes.empty() || classes.back() != name) classes.emplace_back(name);
   }
-  // Whole paths are in order, and '/' is not the first of all bytes: "a-/x" comes before "a/x".
+  // Sort again: whole paths are in order, but '/' is not the smallest byte, so "a-/x" comes before
+  // "a/x".
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   return classes;
@@ -68,7 +69,8 @@ Result<ClassNumbers> number_classes(const std::vector<std::string>& classes) {
   return numbers;
 }
 
-/// What the records of a folder share: memory too, because only one file is read at a time.
+/// The state that all records of a folder share. It includes the memory, because only one file is
+/// read at a time.
 struct FolderShape {
   std::uint32_t max_record_bytes = 0;
   bool examples = false;

@@ -59,8 +59,8 @@ std::string advice_on(const ForeignFormat& format) {
          "; see docs/sources.md";
 }
 
-// A stream of Arrow, as Hugging Face's datasets have it, has no magic: a mark, the length of its first message, which
-// is small and a multiple of 8, and of that message a table of FlatBuffers.
+// An Arrow stream, as Hugging Face's datasets have it, has no magic. It begins with a mark, then
+// the length of its first message, which is small and a multiple of 8, then a FlatBuffers table.
 bool is_arrow_stream(ByteView head) {
   constexpr std::size_t kPrefix = 12;
   constexpr std::uint32_t kMark = 0xFFFFFFFF;
@@ -71,7 +71,7 @@ bool is_arrow_stream(ByteView head) {
   return bytes != 0 && bytes % 8 == 0 && bytes < kMaxSchemaBytes && table % 4 == 0 && table < bytes;
 }
 
-// The first member of an archive that NumPy has written is an array.
+// The first member of an archive written by NumPy is an array.
 ForeignFormat zip_of(std::string_view text) {
   constexpr std::size_t kNameLengthAt = 26;
   constexpr std::size_t kNameAt = 30;

@@ -39,7 +39,7 @@ std::optional<IdxLayout> parse_idx_layout(ByteView head) {
     layout.sizes.push_back(size);
     if (i == 0) continue;
     if (size == 0) return std::nullopt;
-    // Each product is of a number below 2^31 and one below 2^32.
+    // Each product has a factor below 2^31 and one below 2^32.
     layout.item_bytes *= size;
     if (layout.item_bytes > format::kMaxRecordBytes / 2) return std::nullopt;
   }

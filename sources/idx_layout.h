@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IDX, the format of MNIST: two bytes 0, the type of an element, the number of dimensions, their sizes as big-endian u32,
-// then the elements, big-endian as well.
+// IDX, the format of MNIST: two zero bytes, the element type, the number of dimensions, their sizes
+// as big-endian u32, then the elements, also big-endian.
 #pragma once
 
 #include <cstddef>

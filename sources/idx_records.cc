@@ -61,7 +61,8 @@ class IdxItems {
     return *item;
   }
 
-  /// The first item with so many bytes before it; the present one where that is later, or where going there is reading.
+  /// Returns the first item with at least `consumed` bytes before it. Returns the current item if
+  /// it is later, or if skipping would mean reading.
   std::uint32_t item_from(std::uint64_t consumed) const {
     if (compression_ != Compression::none || consumed <= layout_.header_bytes()) return number_;
     const std::uint64_t item = (consumed - layout_.header_bytes() + layout_.item_bytes - 1) / layout_.item_bytes;
@@ -119,7 +120,7 @@ class IdxRecords final : public FileRecords {
     if (raw_) return item;
     if (!*item) {
       if (!labels_) return std::nullopt;
-      auto beyond = labels_->next();  // checks what follows the last
+      auto beyond = labels_->next();  // checks that nothing follows the last label
       if (!beyond) return beyond.error();
       return std::nullopt;
     }
@@ -197,7 +198,8 @@ class IdxOpener final : public FileOpener {
   bool makes_examples() const override { return !raw_; }
   std::optional<Schema> schema() const override { return schema_; }
 
-  /// Looks at all headers: items are columns where they have one shape. What is wrong with a file is told when it is read.
+  /// Reads all headers. If all items have one shape, they become columns. Reading the records
+  /// reports errors of a file.
   void find_schema(const SourceListing& listing) {
     std::optional<Schema> common;
     for (std::size_t file = 0; !raw_ && file != listing.files.size(); ++file) {

@@ -21,7 +21,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Makes Examples of objects. What it gives is valid until the next one.
+/// Makes Examples from objects. The result is valid until the next call.
 class JsonExample {
  public:
   explicit JsonExample(std::uint32_t max_record_bytes) : builder_(max_record_bytes) {}
@@ -45,7 +45,7 @@ class JsonExample {
     builder_.add_floats(name, floats);
   }
   void add_list(std::string_view name, const std::vector<ByteView>& list) {
-    // The builder borrows them, and they end with the object.
+    // The builder borrows the texts, but the object that holds them ends here.
     std::vector<ByteView> kept;
     kept.reserve(list.size());
     for (const ByteView text : list) kept.push_back(as_bytes(texts_.emplace_back(as_chars(text))));
@@ -105,9 +105,9 @@ class JsonLines final : public FileRecords {
   std::unique_ptr<FileRecords> lines_;
   std::uint32_t max_line_bytes_;
   std::optional<JsonExample> example_;
-  std::uint64_t number_ = 0;  // of the line, from 1 as editors count
+  std::uint64_t number_ = 0;  // of the line, from 1 like line numbers of editors
   std::uint64_t ignored_ = 0;
-  bool malformed_ = false;  // only the line is
+  bool malformed_ = false;  // only the current line is malformed
 };
 
 class JsonOpener final : public FileOpener {

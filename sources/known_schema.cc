@@ -36,7 +36,7 @@ Dtype dtype_of(IdxType type) {
   return Dtype::bytes;
 }
 
-// As NumPy calls them.
+// NumPy's names of dtypes.
 std::optional<Dtype> dtype_named(std::string_view name) {
   using Named = std::pair<std::string_view, Dtype>;
   constexpr std::array kNames = {
@@ -50,7 +50,8 @@ std::optional<Dtype> dtype_named(std::string_view name) {
   return found->second;
 }
 
-// `ndarray:TYPE:SIZE,SIZE`, whose values are the elements alone; without type and shape they begin with both.
+// `ndarray:TYPE:SIZE,SIZE`. Its values are only the elements. Without type and shape in the
+// encoding, each value stores both before its elements.
 std::optional<Column> array_column(const MdsColumn& column) {
   constexpr std::string_view kArray = "ndarray:";
   std::string_view text = column.encoding;
@@ -116,7 +117,7 @@ std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns) {
     schema.columns.push_back({.name = column.name, .dtype = column.type == ColumnType::bytes ? Dtype::bytes : number});
     if (real) schema.columns.back().fallback = "nan";
     if (column.type == ColumnType::int64 && column.missing) {
-      schema.columns.back().fallback = column.negative ? "0" : "-1";  // as of inferred schemas
+      schema.columns.back().fallback = column.negative ? "0" : "-1";  // as in inferred schemas
     }
   }
   if (!validate(schema)) return std::nullopt;

@@ -14,8 +14,8 @@ namespace dovetail::detail {
 
 namespace {
 
-// What Windows or macOS puts into each folder that it shows or packs, a NAS beside pictures, and a file system into its
-// root.
+// Names that Windows or macOS creates in folders that it shows or packs, a NAS beside pictures, and
+// a file system in its root.
 bool is_litter(std::string_view name) {
   constexpr std::array<std::string_view, 8> kNames = {
       "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "system volume information",
@@ -24,7 +24,7 @@ bool is_litter(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
 }
 
-// Itself, or by a folder on the way to it.
+// Returns whether the pattern matches the path or a folder above it.
 bool is_named_by(std::string_view pattern, std::string_view relative) {
   if (pattern.ends_with('/')) pattern.remove_suffix(1);
   const bool by_name = pattern.find('/') == std::string_view::npos;

@@ -33,7 +33,7 @@ bool leads_nowhere(const Error& of_link) {
          code == boost::system::errc::too_many_symbolic_link_levels;
 }
 
-// What was to come would be left out.
+// Refuse the folder: the missing files would be left out silently.
 Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
   const std::string shard = std::string(format::kShardSuffix) + std::string(kPartialMark);
@@ -74,8 +74,9 @@ Error holds_no_file(const std::string& path, const LeftOut& left_out) {
 
 Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options);
 
-// Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
-// put there by programs, such as .git and .DS_Store, and is nobody's record.
+// Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a
+// slash. Skips hidden names, such as .git and .DS_Store: programs create them, and they are no
+// records.
 Result<void> list_below(SourceListing& listing, const std::string& below, const SourceOptions& options) {
   DOVETAIL_ASSIGN(auto found, names_in(listing.folder + below));
   if (!found.unfinished.empty()) return unfinished_folder(listing.folder + below, found.unfinished);
@@ -83,7 +84,8 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
   for (const std::string& name : found.names) {
     const std::string relative = below + name;
     drop_matching(listing.unmatched, relative);
-    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;  // whether it is taken itself or not
+    // Collect indexes even if they are left out themselves.
+    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
     if (name.ends_with(kIndex)) listing.indexed.insert(relative.substr(0, relative.size() - kIndex.size()));
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
@@ -95,7 +97,7 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
       if (chosen && leads_nowhere(status.error())) reason = &LeftOut::dangling;
       if (reason == nullptr) return status.error();
     } else if (S_ISDIR(status->st_mode) ? !is_folder : reason == nullptr && !S_ISREG(status->st_mode)) {
-      reason = &LeftOut::special;  // a link to a folder is not followed, and so cannot lead in circles
+      reason = &LeftOut::special;  // links to folders are not followed, so there are no cycles
     }
     if (reason != nullptr) {
       ++(listing.left_out.*reason);
@@ -114,8 +116,9 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
   return {};
 }
 
-// One that silently were none would give other numbers to those behind it. Where patterns leave no file they leave out
-// the class; but files whose content was not fetched are wanted.
+// Lists the files of a class. An empty class is an error: leaving it out would renumber the classes
+// behind it. Patterns that exclude all its files exclude the class. But dangling links mean files
+// that are wanted and were not fetched.
 Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options) {
   SourceListing found;
   found.folder = listing.folder;
@@ -142,7 +145,7 @@ Error packed_already(const std::string& path) {
 constexpr std::string_view kMdsIndexName = "index.json";
 constexpr std::uint64_t kMaxMdsIndexBytes = std::uint64_t{1} << 30;
 
-// The text of a folder's index.json, or nothing where there is none.
+// Returns the text of a folder's index.json, or nothing if there is none.
 Result<std::optional<std::string>> read_index(const std::string& path) {
   auto file = SourceFile::open(path);
   if (!file) {
@@ -156,7 +159,8 @@ Result<std::optional<std::string>> read_index(const std::string& path) {
   return std::optional(std::move(text));
 }
 
-// Decompressed shards lie beside an index that knows them as compressed ones; they are taken where both are there.
+// Decompressed shards may lie beside an index that lists compressed ones. The decompressed file is
+// preferred if both exist.
 Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, const std::string& index) {
   if (shard.packed) {
     if (status_of(folder + shard.raw.name, true)) shard.packed.reset();
@@ -172,7 +176,7 @@ Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, c
   return ListedFile{shard.stored().name, static_cast<std::uint64_t>(status.st_size), *compression};
 }
 
-// The shards that the index of an MDS folder names, or nothing where the folder is none.
+// Returns the shards that the index of an MDS folder lists, or nothing if the folder is not MDS.
 Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceFormat wanted) {
   SourceListing listing;
   listing.format = SourceFormat::mds;
@@ -193,8 +197,8 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   return std::optional(std::move(listing));
 }
 
-// The index of an MDS folder names its shards. What says that something else is missing is refused
-// all the same, as in every other folder.
+// The index of an MDS folder lists its shards. Other signs of missing files are still errors, as in
+// every other folder.
 Result<void> check_beside_mds(const std::string& folder, SourceFormat wanted) {
   DOVETAIL_ASSIGN(auto found, names_in(folder));
   if (!found.unfinished.empty()) return unfinished_folder(folder, found.unfinished);
@@ -253,8 +257,9 @@ Error renamed_shards(const std::string& path) {
       .in_file(path);
 }
 
-// A shard whose beginning is damaged is told by its name or its end, as where it is opened. One that
-// is cut within its first bytes is told by its name alone: texts may begin with them.
+// A shard with a damaged beginning is recognised by its name or its end, as `Dataset::open` does. A
+// shard cut within its first bytes is recognised only by its name, because texts may begin with the
+// same bytes.
 Error of_unknown_file(const Error& unknown, const std::string& path) {
   const auto dataset = Dataset::open(path);
   if (dataset) return unknown;
@@ -263,7 +268,8 @@ Error of_unknown_file(const Error& unknown, const std::string& path) {
   return cut || error.is(Errc::not_dovetail) ? to_be_recovered(error) : unknown;
 }
 
-// A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.
+// The shell has not expanded this pattern: it was in quotes, or matches nothing. The library
+// expands only patterns of datasets.
 Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
   const std::string advice =
       "leave patterns of other files to the shell, without quotes, and check that they match some";

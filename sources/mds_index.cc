@@ -40,7 +40,7 @@ const json::array* array_in(const json::object& object, std::string_view name) {
   return value == nullptr ? nullptr : value->if_array();
 }
 
-// Whole numbers from 0 up to `most`.
+// Parses whole numbers from 0 to `most`.
 std::optional<std::uint64_t> number_of(const json::value* value, std::uint64_t most) {
   if (value == nullptr) return std::nullopt;
   std::uint64_t number = most;

@@ -21,12 +21,14 @@ namespace dovetail::detail {
 
 namespace {
 
-// u32 samples, u32 offsets[samples + 1], a description in JSON, and from offsets[0] on the samples.
+// The layout of a shard: u32 samples, u32 offsets[samples + 1], a description in JSON, and the
+// samples from offsets[0] on.
 constexpr std::size_t kNumberBytes = 4;
 constexpr std::uint64_t kOffsetPiece = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 20;
 
-// Offsets stay in memory. They rise, so that even those of the shortest samples are not compressed that much.
+// Offsets stay in memory. They increase, so even those of the shortest samples compress less than
+// this.
 constexpr std::uint64_t kMaxOffsetBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMaxOffsetExpansion = 64;
 
@@ -35,7 +37,8 @@ struct MdsLimits {
   bool raw = false;
 };
 
-/// A shard's samples, each an array of the sizes of its columns whose values differ in size, and the values.
+/// The samples of a shard. A sample is an array of the sizes of its variable-size columns, and then
+/// the values.
 class MdsRecords final : public FileRecords {
  public:
   static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, MdsLimits limits,
@@ -85,7 +88,7 @@ class MdsRecords final : public FileRecords {
   bool jumps_over_damage() const override { return !shard_.packed; }
 
   Result<void> skip_to(std::uint64_t consumed) override {
-    if (shard_.packed) return {};  // the offsets are those of the raw bytes
+    if (shard_.packed) return {};  // offsets refer to the raw bytes, not to the compressed file
     const auto found = std::lower_bound(offsets_.begin(), offsets_.end() - 1, consumed);
     const auto sample = static_cast<std::size_t>(found - offsets_.begin());
     if (sample <= number_) return {};
@@ -102,7 +105,7 @@ class MdsRecords final : public FileRecords {
     return Error(Errc::sidecar_mismatch, reason).at(stream_.path(), stream_.place().offset);
   }
 
-  // What a stream was compared with is known at its end.
+  // Reads to the end of the stream: only there a compressed stream is compared with its index.
   Result<std::optional<ByteView>> end() {
     if (!shard_.packed) return std::nullopt;
     auto rest = stream_.take(1);
@@ -134,7 +137,7 @@ class MdsRecords final : public FileRecords {
     return {};
   }
 
-  // Piece by piece: a compressed shard may claim far more of them than it has bytes.
+  // Reads piece by piece: a compressed shard may claim far more offsets than it has bytes.
   Result<void> read_offsets(std::uint64_t table) {
     std::uint64_t least = kNumberBytes + table;
     for (std::uint64_t done = 0; done != table;) {
@@ -158,7 +161,7 @@ class MdsRecords final : public FileRecords {
         .at(stream_.path(), kNumberBytes);
   }
 
-  // A failure of this sample alone.
+  // The error of this sample alone.
   Error bad(Errc code, const std::string& reason) { return bad(make_error_code(code), reason); }
   Error bad(const boost::system::error_code& code, const std::string& reason) {
     bad_sample_ = true;

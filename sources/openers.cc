@@ -22,7 +22,7 @@ Error has_no(const SourceListing& listing, const std::string& what) {
       .in_file(listing.path_of(0));
 }
 
-// An option that would be without effect was meant for something else.
+// Refuses options without effect, because the caller expects one.
 Result<void> check_options(const SourceListing& listing, const SourceOptions& options) {
   const SourceFormat format = listing.format;
   if (options.labels && format != SourceFormat::folder)

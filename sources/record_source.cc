@@ -62,13 +62,14 @@ class RecordSource::Impl {
   const std::string& path() const noexcept { return path_; }
   Compression compression() const noexcept { return compression_; }
   std::uint64_t offset() const noexcept { return place_.offset; }
-  // A file that has grown since it was listed must not carry the count past its end.
+  // Limited, because a file that has grown since the listing must not move the count past its end.
   std::uint64_t consumed_bytes() const noexcept { return std::min(before_ + place_.consumed, listing_.bytes); }
   std::uint64_t skipped() const noexcept { return skipped_; }
   std::uint64_t ignored() const noexcept { return ignored_ + (records_ ? records_->ignored() : 0); }
 
  private:
-  // The next record. What comes before `wanted` bytes of input need not be given, and is not counted where it fails.
+  // Returns the next record. Records with fewer than `wanted` bytes of input before them may be
+  // skipped, and their failures are not counted.
   Result<std::optional<ByteView>> read_next(std::uint64_t wanted) {
     if (failure_) return *failure_;
     for (;;) {
@@ -82,8 +83,8 @@ class RecordSource::Impl {
     }
   }
 
-  // What is neither a record's fault nor its file's would hit all that follow as well; and all places behind a file
-  // that has changed are others than before.
+  // Returns whether an error is not the fault of one record or file: then all further reads would
+  // fail, too. After `file_changed`, all later places differ from the listing.
   static bool is_final(const Error& error) {
     if (error.is(Errc::file_changed) || error.kind() == ErrorKind::cancelled) return true;
     return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
@@ -98,7 +99,8 @@ class RecordSource::Impl {
     if (rest) leave_file();
   }
 
-  // Leaves the files whose records all have fewer bytes before them. In a compressed file the last may have all of it.
+  // Skips files whose records all have fewer bytes before them. In a compressed file, even the last
+  // record may count all bytes as before it.
   void skip_files(std::uint64_t consumed) {
     while (file_ != listing_.files.size()) {
       const std::uint64_t last = listing_.format == SourceFormat::folder ? 0 : listing_.files[file_].size;
@@ -116,7 +118,7 @@ class RecordSource::Impl {
     begun_ = false;
   }
 
-  // What takes more memory than there is is the record that comes next, in a file that is worth knowing.
+  // Attributes running out of memory to the next record, and names its file.
   Result<std::optional<ByteView>> next_within_memory(std::uint64_t wanted) {
     try {
       return next_in_files(wanted);
@@ -148,7 +150,8 @@ class RecordSource::Impl {
     place_ = {};
     DOVETAIL_ASSIGN(auto file, detail::SourceFile::open(path_));
     file.watch(options_.cancelled);
-    // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
+    // For a shard, the listing has the size of the requested share. The shard's own index tells
+    // whether the file is complete.
     const std::uint64_t listed = listing_.files[file_].size;
     if (listing_.format != SourceFormat::dovetail && file.size() != listed) {
       return Error(Errc::file_changed, "it has " + std::to_string(file.size()) + " bytes, but had " +
@@ -173,14 +176,14 @@ class RecordSource::Impl {
   std::string path_;
   Compression compression_;
   detail::RecordPlace place_;
-  std::uint64_t before_ = 0;                      // sizes of the files before this one
-  std::unique_ptr<detail::FileRecords> records_;  // of the file that is open
-  bool begun_ = false;                            // it was asked for a record
-  bool held_ = false;                             // `skip_to` has read the record, and `next` has yet to give it
+  std::uint64_t before_ = 0;                      // sizes of the files before the current one
+  std::unique_ptr<detail::FileRecords> records_;  // of the open file
+  bool begun_ = false;                            // the open file was asked for a record
+  bool held_ = false;                             // `skip_to` has read the record that `next` returns
   std::optional<ByteView> passed_;
   std::optional<Error> failure_;
   std::uint64_t skipped_ = 0;
-  std::uint64_t ignored_ = 0;  // in the files that were left
+  std::uint64_t ignored_ = 0;  // in the files already left
 };
 
 Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {

@@ -26,8 +26,8 @@ Result<std::optional<RecordioIndex>> RecordioIndex::load(const std::string& reco
     }
     return file.error();
   }
-  // Every entry stands for a header at least. What is longer than lines of so many bytes for all that there can be is no
-  // index, and is not read into memory to find that out.
+  // Each entry stands for at least a header. A file with more than `kLineBytes` for each possible
+  // entry is no index, and must not be read into memory to find that out.
   constexpr std::uint64_t kLineBytes = 64;
   constexpr std::uint64_t kAnyBytes = std::uint64_t{1} << 20;
   if (file->size() > kAnyBytes && file->size() / kLineBytes > file_bytes / kRecordioHeaderBytes) {

@@ -22,10 +22,10 @@ class RecordioIndex {
 
   const std::string& path() const noexcept { return path_; }
   std::size_t size() const noexcept { return entries_.size(); }
-  /// By rising offset.
+  /// In ascending order.
   std::uint64_t offset(std::size_t entry) const noexcept { return entries_[entry].offset; }
   std::string_view key(std::size_t entry) const noexcept;
-  /// The first entry with this offset or a later one.
+  /// Returns the first entry whose offset is at least `offset`.
   std::size_t first_from(std::uint64_t offset) const noexcept;
 
  private:

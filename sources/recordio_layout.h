@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordIO of dmlc and MXNet: u32 magic, u32 part << 29 | length, the bytes, padding to a multiple of 4. Records that
-// contain the magic at a multiple of 4 are cut there into parts.
+// RecordIO of dmlc and MXNet: u32 magic, u32 part << 29 | length, the bytes, padding to a multiple
+// of 4. A record that contains the magic at a multiple of 4 is split there into parts.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,8 @@ class RecordioScanner {
   RecordioScanner(StreamReader stream, std::uint32_t max_record_bytes)
       : stream_(std::move(stream)), max_record_bytes_(max_record_bytes) {}
 
-  /// The next payload. One that would reach beyond `limit` is not read, and `overrun` says where it would have ended.
+  /// Returns the next payload. Does not read a payload that would reach beyond `limit`; `overrun`
+  /// is then its claimed end.
   Result<std::optional<ByteView>> next(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
     place_ = stream_.place();
     offset_ = stream_.position();
@@ -54,7 +55,7 @@ class RecordioScanner {
     return ByteView(joined_);
   }
 
-  /// Goes to an offset that is not before `position()`.
+  /// Goes to an offset at or behind `position()`.
   Result<void> go_to(std::uint64_t offset) {
     DOVETAIL_TRY(stream_.skip(offset - stream_.position()));
     place_ = stream_.place();
@@ -65,7 +66,8 @@ class RecordioScanner {
   const std::string& path() const noexcept { return stream_.path(); }
   std::uint64_t position() const noexcept { return stream_.position(); }
   RecordPlace place() const noexcept { return place_; }
-  std::uint64_t offset() const noexcept { return offset_; }  // of the record, in the stream
+  // Offset of the record in the stream.
+  std::uint64_t offset() const noexcept { return offset_; }
   std::optional<std::uint64_t> overrun() const noexcept { return overrun_; }
 
  private:
@@ -110,12 +112,12 @@ class RecordioScanner {
   RecordioHeader header_;
   RecordPlace place_;
   std::uint64_t offset_ = 0;
-  std::uint64_t limit_ = 0;  // not before the position
+  std::uint64_t limit_ = 0;  // at or behind the position
   std::optional<std::uint64_t> overrun_;
   std::vector<std::byte> joined_;
 };
 
-/// What MXNet puts before an image, and the image.
+/// The fields of MXNet's image header, and the image.
 struct ImageRecord {
   std::vector<float> labels;
   std::uint64_t id = 0;
@@ -137,7 +139,7 @@ std::optional<ImageRecord> parse_image(ByteView payload) {
   return record;
 }
 
-// JPEG, PNG, GIF, BMP, WebP, and the arrays of NumPy, which MXNet packs too.
+// The magics of JPEG, PNG, GIF, BMP, WebP, and of NumPy arrays, which MXNet also packs.
 bool is_image(ByteView bytes) {
   const std::string_view text = as_chars(bytes);
   constexpr std::array<std::string_view, 6> kMagics = {"\xFF\xD8\xFF", "\x89PNG", "GIF8", "BM", "RIFF", "\x93NUMPY"};
@@ -195,12 +197,13 @@ class RecordioRecords final : public FileRecords {
   }
 
  private:
-  // With an index a record is whole where it reaches from its own entry to the next one, whatever lies before it or
-  // behind: it is found by all who look for it, or by none.
+  // With an index, a record is valid if it reaches exactly from its own entry to the next one. Its
+  // neighbours do not matter. So every reader finds the record, or none does.
   Result<std::optional<ByteView>> next_payload() {
     const bool listed = index_ && number_ < index_->size();
     if (listed && index_->offset(number_) != scanner_.position()) return lost(mismatch(scanner_.position()));
-    // What claims more than that is not even read: else headers that claim all that follow would take quadratic time.
+    // Do not read a record that claims more than that: headers that each claim the rest of the file
+    // would take quadratic time.
     const bool more = listed && number_ + 1 < index_->size();
     auto payload = more ? scanner_.next(index_->offset(number_ + 1)) : scanner_.next();
     if (!index_ || (payload && !*payload)) return payload;
@@ -233,9 +236,9 @@ class RecordioRecords final : public FileRecords {
   bool examples_;
   ExampleBuilder& builder_;
   std::uint64_t file_bytes_;
-  std::size_t number_ = 0;  // of the next record in the index
+  std::size_t number_ = 0;  // number of the next record in the index
   bool no_image_ = false;
-  bool lost_ = false;  // the next record is where the index says, and not where the last one seemed to end
+  bool lost_ = false;  // the next record is at its index entry, not where the last record seemed to end
 };
 
 class RecordioOpener final : public FileOpener {
@@ -245,7 +248,7 @@ class RecordioOpener final : public FileOpener {
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     const std::uint64_t file_bytes = bytes.size();
-    // Its offsets are of no use where the file cannot be entered.
+    // The index is useless if reading cannot start at an offset.
     DOVETAIL_ASSIGN(auto index, compression == Compression::none ? RecordioIndex::load(bytes.path(), file_bytes)
                                                                  : Result<std::optional<RecordioIndex>>(std::nullopt));
     DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(bytes), compression));
@@ -260,7 +263,7 @@ class RecordioOpener final : public FileOpener {
   ExampleBuilder builder_;
 };
 
-// What is wrong with the first record is told when it is read.
+// Ignores errors of the first record: reading it as a record reports them.
 Result<bool> begins_with_image(const SourceListing& listing, std::uint32_t max_record_bytes) {
   DOVETAIL_ASSIGN(auto file, SourceFile::open(listing.path_of(0)));
   const auto kind = detect_file(file, SourceFormat::recordio);

@@ -56,7 +56,7 @@ class ScannedFile final : public FileRecords {
     scanner_.feed(piece.bytes);
   }
 
-  // A failure of the stream has its own place in the file, but no record number.
+  // An error of the stream has its own place in the file, but no record number.
   Error in_record(const Error& error) const {
     Error told(error.code(), "record " + std::to_string(scanner_.records()) + ": " + error.detail());
     return error.offset() ? told.at(path_, *error.offset()) : told.in_file(path_);

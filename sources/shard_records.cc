@@ -18,13 +18,13 @@ namespace dovetail::detail {
 
 namespace {
 
-// So many records are read and dropped rather than a block looked up.
+// Up to this many records are read and dropped instead of seeking to a block.
 constexpr std::uint64_t kReadOn = 64;
 
-/// What is taken of a shard's records.
+/// The selected records of a shard.
 struct Selection {
   ShardShare share;
-  std::uint64_t bytes = 0;  // of the file, for these records
+  std::uint64_t bytes = 0;  // of the file, attributed to these records
   std::uint64_t first_id = 0;
   double sample = 1;
   std::uint64_t seed = 0;
@@ -33,7 +33,8 @@ struct Selection {
   bool holds(std::uint64_t record) const { return sample >= 1 || is_sampled(first_id + record, sample, seed); }
 };
 
-/// The records of one shard. What was not asked for is not read, but for single records between others.
+/// The records of one shard. Does not read records outside the selection, except single records
+/// between selected ones.
 class ShardRecords final : public FileRecords {
  public:
   ShardRecords(RecordReader reader, std::string path, const Selection& selection)
@@ -90,7 +91,8 @@ class ShardRecords final : public FileRecords {
   }
 
  private:
-  // Damage takes each record of its block by itself, so that ranges that share the block count their own.
+  // Reports damage for each record of a block separately, so that ranges that share a block count
+  // their own records.
   Error fail(const Error& error) {
     if (error.kind() != ErrorKind::damaged) return error;
     damage_ = error;
@@ -104,7 +106,7 @@ class ShardRecords final : public FileRecords {
     if (record < at || record - at > kReadOn) return reader_.seek(record);
     for (std::uint64_t i = at; i < record; ++i) {
       if (auto dropped = reader_.next(); !dropped) {
-        // Damage of records that nobody wants is none.
+        // Ignore damage in records that are not selected.
         if (dropped.error().kind() != ErrorKind::damaged) return dropped.error();
         return reader_.seek(record);
       }
@@ -112,7 +114,7 @@ class ShardRecords final : public FileRecords {
     return {};
   }
 
-  // By number, and not by place: the records of the range share its bytes evenly.
+  // Counts by record number, not by place: the records of the range share its bytes evenly.
   std::uint64_t consumed_before(std::uint64_t record) const {
     const std::uint64_t records = std::max<std::uint64_t>(selection_.share.end - selection_.share.first, 1);
     const auto scaled = static_cast<unsigned __int128>(selection_.bytes) * (record - selection_.share.first) / records;
@@ -130,9 +132,9 @@ class ShardRecords final : public FileRecords {
   RecordReader reader_;
   std::string path_;
   Selection selection_;
-  std::uint64_t number_;         // of the next record in the shard
-  std::uint64_t at_;             // of the present one
-  std::optional<Error> damage_;  // of the present record, and those up to
+  std::uint64_t number_;         // number of the next record in the shard
+  std::uint64_t at_;             // number of the current record
+  std::optional<Error> damage_;  // of the current record, and of all up to `lost_end_`
   std::uint64_t lost_end_ = 0;
   bool too_large_ = false;
 };
@@ -170,7 +172,7 @@ class ShardOpener final : public FileOpener {
  private:
   const SourceListing& listing_;
   const SourceOptions& options_;
-  std::vector<std::uint64_t> first_ids_;  // of each shard
+  std::vector<std::uint64_t> first_ids_;  // id of the first record of each shard
   std::string record_type_;
   std::map<std::string, std::string> metadata_;
   std::optional<Schema> schema_;
@@ -181,7 +183,7 @@ class ShardOpener final : public FileOpener {
 bool is_sampled(std::uint64_t id, double fraction, std::uint64_t seed) noexcept {
   std::array<std::byte, sizeof(id)> bytes;
   format::store_le(bytes.data(), id);
-  // The upper 53 bits are what a double holds exactly.
+  // A double holds the upper 53 bits exactly.
   return static_cast<double>(keyed_hash(bytes, seed) >> 11) * 0x1p-53 < fraction;
 }
 

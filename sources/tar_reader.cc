@@ -17,28 +17,30 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint64_t kTarBlock = 512;
-// What libarchive may read before it has something to give: headers, long names, the map of a file with holes. It refuses
-// single ones above a MiB, but a map may be as long as it likes, and takes twelve times its bytes.
+// Bytes that libarchive may read before it returns something: headers, long names, the map of a
+// sparse file. It refuses single ones above 1 MiB. But a map may have any length, and takes twelve
+// times its bytes in memory.
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{4} << 20;
 
 std::uint64_t whole_blocks(std::uint64_t bytes) {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-// A name of pax is UTF-8, others are bytes of no known encoding: libarchive has either the one or the other.
+// A pax name is UTF-8. Other names are bytes of unknown encoding. libarchive has only one of the
+// two forms.
 std::optional<std::string> name_of(archive_entry* entry) {
   if (const char* const name = ::archive_entry_pathname_utf8(entry)) return name;
   if (const char* const name = ::archive_entry_pathname(entry)) return name;
   return std::nullopt;
 }
 
-// Not beyond `end`, where a vector alone would take twice what it needs.
+// Reserves at most `end` bytes; a vector alone could take twice the bytes that it needs.
 void make_room(std::vector<std::byte>& out, std::uint64_t needed, std::uint64_t end) {
   if (needed <= out.capacity()) return;
   out.reserve(static_cast<std::size_t>(std::min(std::max(needed, std::uint64_t{2} * out.capacity()), end)));
 }
 
-// A damaged header, from which libarchive would try to go on, is none.
+// libarchive would try to go on behind a damaged header. Treat such a header as an error.
 bool usable(int status) {
   return status == ARCHIVE_OK || status == ARCHIVE_WARN;
 }
@@ -56,14 +58,14 @@ struct TarReader::State {
   StreamPlaces places;
   std::optional<Error> stream_failure;
   std::exception_ptr thrown;
-  std::uint64_t content_end = 0;  // of the last byte that is not 0, in what the stream has given
-  std::uint64_t header_at = 0;    // of the present entry
-  std::uint64_t entries_end = 0;  // of the entries so far, their padding included
-  std::uint64_t claimed = 0;      // bytes of the present entry
-  bool unread = false;            // the present entry was not left
+  std::uint64_t content_end = 0;  // end of the last nonzero byte that the stream has returned
+  std::uint64_t header_at = 0;    // of the current entry
+  std::uint64_t entries_end = 0;  // end of the entries so far, with their padding
+  std::uint64_t claimed = 0;      // bytes of the current entry
+  bool unread = false;            // the bytes of the current entry were not skipped yet
   bool ended = false;
   std::uint64_t ignored = 0;
-  std::uint64_t most_end = UINT64_MAX;  // of what libarchive may have of the stream
+  std::uint64_t most_end = UINT64_MAX;  // limit of the bytes that libarchive may take from the stream
 
   Result<bool> pull(ByteView& bytes) {
     DOVETAIL_ASSIGN(auto piece, stream->next());
@@ -86,7 +88,7 @@ struct TarReader::State {
     Result<bool> more = false;
     try {
       more = state.pull(bytes);
-    } catch (...) {  // by the caller's own function: it must not pass through C
+    } catch (...) {  // thrown by the caller's function; must not pass through C code
       state.thrown = std::current_exception();
       more = Error::from_errno(ECANCELED);
     }
@@ -104,7 +106,7 @@ struct TarReader::State {
     if (stream_failure) return stream_failure->in_file(path);
     const char* const text = ::archive_error_string(tar.get());
     const std::string reason = text != nullptr ? text : "libarchive gives no reason";
-    // It does not say so where not even a header is there.
+    // libarchive does not report a cut archive that has not even a header.
     const bool cut = reason.find("runcated") != std::string::npos || places.decoded_end() < kTarBlock;
     return Error(cut ? Errc::truncated : Errc::malformed_input, "tar: " + reason)
         .at(path, places.at(decoded_offset).offset);
@@ -125,7 +127,7 @@ struct TarReader::State {
 
   std::uint64_t position() const { return static_cast<std::uint64_t>(::archive_filter_bytes(tar.get(), 0)); }
 
-  // libarchive takes the end of the file, or one block of zeros, for the end of the archive.
+  // libarchive takes the end of the file, or a single block of zeros, for the end of the archive.
   Result<void> check_end() {
     ByteView bytes;
     for (;;) {
@@ -217,7 +219,7 @@ Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
     const int status = state.next_data(block, bytes, offset);
     if (status == ARCHIVE_EOF) break;
     if (!usable(status)) return state.failure_at(state.header_at);
-    // In front of it there may be a hole.
+    // A hole may precede the data.
     const std::uint64_t at = begin + static_cast<std::uint64_t>(offset);
     if (at < out.size() || at > end || bytes > end - at) {
       return Error(Errc::malformed_input, "tar: a member has more bytes than it claims")

@@ -23,10 +23,10 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::string_view kKeyFeature = "__key__";
-constexpr std::size_t kMaxMembers = 1 << 16;    // of a key
-constexpr std::size_t kLeastFeatureBytes = 10;  // of an Example, beside its name and value
+constexpr std::size_t kMaxMembers = 1 << 16;    // of one key
+constexpr std::size_t kLeastFeatureBytes = 10;  // of an Example, besides its name and value
 
-/// A part of the record in the common buffer.
+/// A member of the current record, as a range of the common buffer.
 struct Part {
   std::string extension;
   std::size_t begin = 0;
@@ -36,8 +36,8 @@ struct Part {
 // WebDataset decodes `x.json.gz` as `x.json`.
 constexpr std::string_view kGzip = ".gz";
 
-// Behind what `bytes` holds already. It grows with what comes out, whatever the input claims. A little input may become
-// gigabytes: whether to go on is asked for every piece.
+// Appends the decompressed bytes to `bytes`, which grows with the output and not with a claimed
+// size. Checks for cancellation at every piece, because a small input may become gigabytes.
 Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit,
                     const std::function<bool()>& cancelled) {
   if (packed.empty()) return {};  // no stream, so no value
@@ -67,8 +67,8 @@ bool is_class_number(std::string_view extension) {
   return last == "cls" || last == "cls2" || last == "index" || last == "inx";
 }
 
-// In decimal digits. Blanks around it, and zeros and a plus sign before it, say nothing, as for Python's int, which takes more
-// than that: underscores between digits, and digits of other scripts.
+// Parses decimal digits. Accepts blanks around them, and zeros and a plus sign before them, like
+// Python's int. Python also accepts underscores between digits, and digits of other scripts.
 std::optional<std::int64_t> class_number(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\f\v";
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
@@ -112,7 +112,7 @@ class TarRecords final : public FileRecords {
   std::uint64_t ignored() const override { return tar_.ignored() + nameless_; }
 
  private:
-  // Looks at the next member, whose bytes are read when it is clear which record it belongs to.
+  // Reads the header of the next member. Its bytes are read only after its record is known.
   Result<void> read_name() {
     for (;;) {
       auto member = tar_.next();
@@ -122,7 +122,7 @@ class TarRecords final : public FileRecords {
       }
       ahead_ = std::move(*member);
       if (!ahead_) {
-        // What follows the last record ends with the file.
+        // The end of the archive also ends the last record.
         return {};
       }
       MemberName name = split_member_name(ahead_->name);
@@ -209,7 +209,8 @@ class TarRecords final : public FileRecords {
     return {};
   }
 
-  // After damage of one record what is left of its members is left out, unless the next one is there already.
+  // After damage in one record, skip the rest of its members, unless the next record has already
+  // been found.
   Error fail(const Error& error) {
     goes_on_ = !broken_;
     rest_is_bad_ = goes_on_ && ahead_ && ahead_key_ == key_;
@@ -230,20 +231,20 @@ class TarRecords final : public FileRecords {
   std::uint32_t max_record_bytes_;
   std::function<bool()> cancelled_;
   ExampleBuilder builder_;
-  std::optional<TarMember> ahead_;  // the first member of the next record, or one more of this
+  std::optional<TarMember> ahead_;  // first member of the next record, or a further member of this one
   std::string ahead_key_;
   std::string ahead_extension_;
   std::string key_;
   RecordPlace place_;
   std::vector<Part> parts_;
-  std::unordered_map<std::string, bool> extensions_;  // of these, and whether they were packed
+  std::unordered_map<std::string, bool> extensions_;  // by extension: whether the member was compressed
   std::vector<std::byte> bytes_;
-  std::vector<std::byte> packed_;  // a member, before it is unpacked
+  std::vector<std::byte> packed_;  // a member before decompression
   std::size_t name_bytes_ = 0;
   std::uint64_t nameless_ = 0;
-  bool broken_ = false;       // the archive itself
-  bool goes_on_ = false;      // the last failure was that of one record
-  bool rest_is_bad_ = false;  // members of it are yet to come
+  bool broken_ = false;       // the archive itself is damaged
+  bool goes_on_ = false;      // the last failure concerned one record
+  bool rest_is_bad_ = false;  // further members of that record may follow
 };
 
 class TarOpener final : public FileOpener {
@@ -264,7 +265,7 @@ class TarOpener final : public FileOpener {
 }  // namespace
 
 MemberName split_member_name(std::string_view name) {
-  const std::size_t base = name.find_last_of('/') + 1;  // 0 where there is no slash
+  const std::size_t base = name.find_last_of('/') + 1;  // 0 if there is no slash
   const std::size_t dot = name.find('.', base);
   if (dot == std::string_view::npos || dot == base) return {};
   return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};

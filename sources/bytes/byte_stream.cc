@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kDecodedBytes = std::size_t{256} << 10;
 
-/// Memory that is not touched before it is used: most of it never is where files are small.
+/// Uninitialised memory. Small files never touch most of it.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes)), bytes_(bytes) {}
@@ -55,10 +55,10 @@ class DecodedStream final : public ByteStream {
         stored_(kReadBytes),
         decoded_(kDecodedBytes) {}
 
-  // What was decoded before a failure is given out first: the records in it are good.
+  // Returns the bytes decoded before a failure first, because their records are valid.
   Result<std::optional<StreamPiece>> next() override {
     if (failure_) return *failure_;
-    // What is read at once may decode to gigabytes: whether to go on is asked for every piece.
+    // Check for cancellation at every piece: the bytes of one read may decode to gigabytes.
     DOVETAIL_TRY(file_.read({}));
     const std::uint64_t begin = used();
     std::span<std::byte> space = decoded_.all();
@@ -83,7 +83,7 @@ class DecodedStream final : public ByteStream {
  private:
   std::uint64_t used() const { return file_.position() - rest_.size(); }
 
-  // Whether there is more to decode.
+  // Returns whether there is more to decode.
   Result<bool> refill() {
     DOVETAIL_ASSIGN(auto read, file_.read(stored_.all()));
     rest_ = stored_.first(read);
@@ -98,7 +98,7 @@ class DecodedStream final : public ByteStream {
   Compression compression_;
   Buffer stored_;
   Buffer decoded_;
-  ByteView rest_;  // of what was read and is not yet decoded
+  ByteView rest_;  // bytes read, but not yet decoded
   std::optional<Error> failure_;
 };
 

@@ -14,7 +14,7 @@
 
 namespace dovetail::detail {
 
-/// Bytes of a file that are read at once.
+/// Size of one read from a file.
 inline constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 /// Decoded bytes, and their place in the file.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// All of it is in the header: a program that links the library needs no other for it.
+// Compiles xxHash from its header, so that programs need not link its library.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -43,7 +43,8 @@ Result<FolderNames> names_in(const std::string& folder) {
     errno = 0;
   }
   if (errno != 0) return Error::from_errno(errno, "cannot list the folder").in_file(folder);
-  // Beside a manifest a mark is from a process that was killed after it had published the dataset.
+  // If there is a manifest, the mark is from a process that was killed after it had published the
+  // dataset.
   if (!mark.empty() && !has_manifest) found.unfinished = std::move(mark);
   return found;
 }

@@ -12,7 +12,8 @@ Error LineScanner::too_long() const {
                "line " + std::to_string(lines_) + " is longer than " + std::to_string(max_line_bytes_) + " bytes");
 }
 
-// Whether the line has ended in what is there.
+// Skips the rest of a line that was too long. Returns whether the line has ended in the current
+// piece.
 bool LineScanner::leave_line() noexcept {
   if (!leaving_) return true;
   const void* const newline = piece_.empty() ? nullptr : std::memchr(piece_.data(), '\n', piece_.size());
@@ -64,7 +65,7 @@ Result<std::optional<ByteView>> LineScanner::next() {
 
 Result<std::optional<ByteView>> LineScanner::finish() {
   line_offset_ = next_offset_;
-  if (given_ || held_.empty()) return std::nullopt;  // also where the rest of a line was left out
+  if (given_ || held_.empty()) return std::nullopt;  // also if the rest of a line was skipped
   next_offset_ += held_.size();
   ++lines_;
   given_ = true;

@@ -55,13 +55,13 @@ Size clamp_size(std::size_t size) {
   return static_cast<Size>(std::min<std::size_t>(size, std::numeric_limits<Size>::max()));
 }
 
-// The C libraries want what they read as a pointer to non-const characters of their own kind.
+// The C libraries take their input as pointers to non-const characters of their own types.
 template <class Byte>
 Byte* begin_of(ByteView bytes) {
   return reinterpret_cast<Byte*>(const_cast<std::byte*>(bytes.data()));
 }
 
-// Moves both past what a library has left of them.
+// Advances both spans to the bytes that a library has left.
 void advance(ByteView& in, std::size_t in_left, std::span<std::byte>& out, std::size_t out_left) {
   in = in.last(in_left);
   out = out.last(out_left);
@@ -76,7 +76,7 @@ class ZlibDecoder final : public MemberDecoder {
 
   Result<void> begin() {
     constexpr int kWindow = 15;
-    constexpr int kGzip = 16;  // added to the window, it asks for gzip's header and trailer
+    constexpr int kGzip = 16;  // added to the window, this requests gzip's header and trailer
     ready_ = ::inflateInit2(&z_, compression_ == Compression::gzip ? kWindow + kGzip : kWindow) == Z_OK;
     if (!ready_) return no_memory();
     return {};
@@ -156,7 +156,7 @@ class XzDecoder final : public MemberDecoder {
  public:
   ~XzDecoder() override { ::lzma_end(&xz_); }
 
-  // Starts again where it was begun before.
+  // Can also restart a decoder that has begun before.
   Result<void> begin() {
     constexpr std::uint64_t kBesideWindow = std::uint64_t{1} << 20;
     const auto status = ::lzma_stream_decoder(&xz_, kMaxWindowBytes + kBesideWindow, LZMA_TELL_UNSUPPORTED_CHECK);
@@ -166,7 +166,7 @@ class XzDecoder final : public MemberDecoder {
   bool at_end() const noexcept override { return MemberDecoder::at_end() && padding_ % 4 == 0; }
 
  private:
-  // Streams may be followed by zeros, in fours.
+  // Zeros may follow a stream, in multiples of four bytes.
   Result<void> begin_next(ByteView& in) override {
     const auto stream = std::find_if(in.begin(), in.end(), [](std::byte byte) { return byte != std::byte{0}; });
     padding_ += static_cast<std::uint64_t>(stream - in.begin());
@@ -207,7 +207,7 @@ class XzDecoder final : public MemberDecoder {
   std::uint64_t padding_ = 0;
 };
 
-// The library tells frames and what may be skipped between them apart.
+// The library distinguishes frames from skippable frames.
 class ZstdDecoder final : public MemberDecoder {
  public:
   Result<void> begin() {

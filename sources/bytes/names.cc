@@ -18,7 +18,7 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-// Windows and old cameras write capitals.
+// Lower case, because Windows and old cameras write capitals.
 std::string lower_name(std::string_view path) {
   return format::lower_case(base_name(path));
 }
@@ -41,7 +41,7 @@ void cut_compression(std::string_view& name) {
   }
 }
 
-// `-idx3-ubyte`, or with a dot before `idx`.
+// `-idx3-ubyte`, or `.idx3-ubyte`.
 bool has_idx_name(std::string_view name) {
   if (!cut_suffix(name, "-ubyte") || name.empty() || !is_digit(name.back())) return false;
   name.remove_suffix(1);
@@ -74,7 +74,7 @@ SourceFormat format_of_name(std::string_view path) {
   if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
     return found->second;
   }
-  // What belongs to these is looked for by their names, letter by letter.
+  // For these formats, related files are found by exact names, so the case must match.
   std::string_view exact = base_name(path);
   cut_compression(exact);
   if (exact.ends_with(".rec")) return SourceFormat::recordio;

@@ -27,7 +27,7 @@ void SkipTally::name(std::uint64_t place, const SkippedRecord& record) {
   for (Named& each : named_) {
     if (!same(each.record.error, record.error)) continue;
     each.record.records += record.records;
-    return;  // of those that are equal any place will do: they are of one block
+    return;  // equal errors come from one block, so the first place suffices
   }
   if (named_.size() == kShown && place >= named_.back().place) return;
   const auto behind = std::upper_bound(named_.begin(), named_.end(), place,
@@ -45,7 +45,7 @@ std::vector<SkippedRecord> SkipTally::first() const {
 void ShareSkips::add(std::uint64_t share, std::uint64_t place, const SkippedRecord& record) {
   SkipTally& tally = shares_[share];
   const std::size_t before = tally.named();
-  // Those of later shares that are not named come behind so many others.
+  // At least `kShown` named records come before an unnamed record of a later share.
   tally.add(place, record, named_ < SkipTally::kShown || before != 0);
   named_ += tally.named() - before;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::uint32_t kMaxBlockBytes = 1u << 30;
-// Three bytes decode to 64 at most.
+// Three bytes decode to at most 64 bytes.
 constexpr std::uint64_t kMostPerByte = 22;
 
 std::uint32_t load_be32(ByteView bytes) {
@@ -35,12 +35,12 @@ std::size_t load_le(ByteView bytes) {
 
 /// One element of a raw Snappy stream.
 struct Element {
-  std::size_t bytes = 0;   ///< Of its head.
-  std::size_t length = 0;  ///< That it decodes to.
-  std::size_t back = 0;    ///< How far back a copy begins; 0 for a literal.
+  std::size_t bytes = 0;   ///< Of its tag and length or offset.
+  std::size_t length = 0;  ///< Bytes that it decodes to.
+  std::size_t back = 0;    ///< Distance of a copy's source; 0 for a literal.
 };
 
-// Nothing where the head of the element is cut.
+// Returns an empty element if its head is cut off.
 Element read_element(ByteView in) {
   const auto tag = std::to_integer<std::size_t>(in[0]);
   const std::size_t upper = tag >> 2;
@@ -57,7 +57,8 @@ Element read_element(ByteView in) {
   }
 }
 
-// Decodes as much of the beginning as there is in `in` and fits `out`; 0 where it is damaged.
+// Decodes the beginning of a block, limited by the bytes in `in` and by the size of `out`. Returns
+// 0 if it is damaged.
 std::size_t decode_beginning(ByteView in, std::span<std::byte> out) {
   std::size_t made = 0;
   while (made < out.size() && !in.empty()) {
@@ -73,7 +74,7 @@ std::size_t decode_beginning(ByteView in, std::span<std::byte> out) {
       continue;
     }
     if (element.back > made) return 0;
-    // One by one: a copy may overlap itself.
+    // Copy byte by byte: the source may overlap the target.
     for (std::size_t i = 0; i < length; ++i, ++made) out[made] = out[made - element.back];
   }
   return made;
@@ -100,7 +101,7 @@ Result<void> SnappyBlocks::run(ByteView& in, std::span<std::byte>& out) {
   }
 }
 
-// Whether so many bytes of the block are there now.
+// Collects bytes of the block. Returns whether `stored_` has `bytes` bytes now.
 bool SnappyBlocks::gather(ByteView& in, std::size_t bytes) {
   const std::size_t wanted = bytes - std::min(bytes, stored_.size());
   const std::size_t used = std::min(wanted, in.size());
@@ -134,7 +135,7 @@ std::size_t snappy_blocks_head(ByteView head, std::uint64_t file_bytes, std::spa
   const auto preamble = format::read_snappy_preamble(block);
   if (!preamble || preamble->raw_bytes == 0 || !plausible(*preamble, stored)) return 0;
   if (preamble->raw_bytes >= out.size()) return decode_beginning(block.subspan(preamble->bytes), out);
-  // A block of less than a record's header is so short that all of it is here.
+  // A block that decodes to less than a record's header is so short that `head` holds all of it.
   std::span<std::byte> space = out;
   if (!SnappyBlocks().run(head, space)) return 0;
   return out.size() - space.size();

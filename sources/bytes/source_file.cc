@@ -21,8 +21,8 @@ constexpr std::size_t kMaxReadBytes = std::size_t{1} << 30;  // Linux reads less
 }  // namespace
 
 Result<SourceFile> SourceFile::open(const std::string& path) {
-  // Without O_NONBLOCK a pipe would be waited for before it can be refused.
-  SourceFile file(-1, path, 0);  // first: what is open must have an owner, whatever memory there is
+  // Without O_NONBLOCK, opening a pipe would wait instead of refusing it.
+  SourceFile file(-1, path, 0);  // first, so that the descriptor has an owner even if memory is short
   do {
     file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   } while (file.descriptor_ < 0 && errno == EINTR);

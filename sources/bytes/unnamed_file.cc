@@ -29,7 +29,7 @@ int open_in(const OutputFolder& folder, const char* name, int flags) {
 Result<int> open_unnamed(const OutputFolder& folder) {
   int descriptor = open_in(folder, ".", O_TMPFILE);
   if (descriptor >= 0) return descriptor;
-  // Not every file system has files without a name. One that loses its name at once is nearly the same.
+  // Not every file system has unnamed files. A file unlinked at once is nearly the same.
   if (errno == ENOSPC || errno == EDQUOT || errno == EROFS || errno == EACCES || errno == EMFILE || errno == ENFILE) {
     return Error::from_errno(errno, "cannot create a file").in_file(folder.path_of(""));
   }
