@@ -19,7 +19,7 @@ namespace dovetail::detail {
 
 namespace {
 
-// The value that all sources agree on.
+// Returns the value of all sources if they agree, and otherwise the default value.
 template <class Value>
 Value common(const InputLine& line, Value LineSource::*value) {
   const auto& sources = line.sources();
@@ -29,7 +29,7 @@ Value common(const InputLine& line, Value LineSource::*value) {
   return alike ? first : Value();
 }
 
-// As a JSON array. Names of folders need not be UTF-8.
+// Encodes class names as a JSON array. Names of folders need not be UTF-8.
 std::string classes_text(const std::vector<std::string>& classes) {
   boost::json::array names;
   names.reserve(classes.size());
@@ -37,7 +37,7 @@ std::string classes_text(const std::vector<std::string>& classes) {
   return boost::json::serialize(names);
 }
 
-// What is no such list names no class.
+// A text that is not such a list names no class.
 boost::json::array parse_classes(const std::string& text) {
   boost::system::error_code failed;
   const boost::json::value value = boost::json::parse(text, failed);

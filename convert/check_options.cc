@@ -32,12 +32,12 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// Otherwise a second run would pack what the first has written, or a dataset take the place of its own source. What the target and
-// the folder beside it hold is replaced as a whole.
+// Without this check, a second run would pack the output of the first, or a dataset would replace
+// its own source. Publishing replaces everything in the target and in its staging folder.
 Result<void> check_outside(const std::string& folder, const std::string& source) {
   std::error_code failed;
   const fs::path target = fs::weakly_canonical(folder, failed);
-  if (failed) return {};  // what keeps it from being found will keep it from being made, and said better there
+  if (failed) return {};  // creating the folder reports a better error
   const fs::path origin = fs::weakly_canonical(source, failed);
   if (failed || fs::is_regular_file(target, failed)) return {};
   for (const fs::path& replaced : {target, fs::path(target.native() + std::string(format::kStagingSuffix))}) {
@@ -51,7 +51,7 @@ Result<void> check_outside(const std::string& folder, const std::string& source)
   return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
 }
 
-// A pattern may match in the target as well.
+// A pattern may also match files in the target.
 Result<void> check_sources_outside(const std::string& folder, const std::string& source) {
   std::error_code unknown;
   if (!format::has_wildcard(source) || fs::exists(source, unknown)) return check_outside(folder, source);
@@ -60,7 +60,7 @@ Result<void> check_sources_outside(const std::string& folder, const std::string&
     ~Matches() { ::globfree(&found); }
   } matches;
   if (::glob(source.c_str(), GLOB_NOSORT, nullptr, &matches.found) != 0) {
-    return {};  // opening it says why
+    return {};  // opening the source reports the reason
   }
   std::string last;
   for (std::size_t i = 0; i != matches.found.gl_pathc; ++i) {
@@ -72,7 +72,7 @@ Result<void> check_sources_outside(const std::string& folder, const std::string&
   return {};
 }
 
-// A list of classes that is not that of the records would be carried on as theirs.
+// The user must not set class names that differ from those of the records.
 Result<void> check_metadata(const std::map<std::string, std::string>& metadata) {
   constexpr std::string_view kReserved = "dovetail.";
   const auto first = metadata.lower_bound(std::string(kReserved));

@@ -51,13 +51,13 @@ Result<ConvertReport> Conversion::run() {
                  "part: every part reads the sources, but a stream can be read only once; write it to a file first")
         .in_file(shown_name(*stream));
   }
-  // First: a descriptor that is opened here may take the place of a closed stream.
+  // Check streams first: a descriptor opened here could take the number of a closed standard input.
   DOVETAIL_TRY(check_streams(options_.sources, options_.from));
   DOVETAIL_TRY(open_staging());
   try {
     auto report = convert_files();
     return report ? std::move(report) : give_up(report.error());
-  } catch (...) {  // memory that is short, or what the caller's own function throws
+  } catch (...) {  // out of memory, or an exception of the caller's function
     (void)give_up(Error::from_errno(ECANCELED));
     throw;
   }
@@ -95,7 +95,7 @@ Result<void> Conversion::plan() {
   DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));
   input_ = std::move(input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  // Lines of JSON may change the kind of a member: this finds it.
+  // JSON lines may change the kind of a member. Inferring a schema finds this.
   const bool json = source.records == RecordForm::example && line_->sources().front().format == SourceFormat::jsonl;
   if (options_.infer_schema || (json && !shard_.schema)) {
     DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, ask_seldom(options_.progress, line_->bytes())));
@@ -118,13 +118,13 @@ Result<void> Conversion::choose_shards() {
     return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(shard_bytes) + ": this makes more than " +
                                            std::to_string(kMaxShards) + " shards");
   }
-  // Rounded up, so that shards are rather smaller than what was asked for.
+  // Rounds up, so that shards are smaller rather than larger than requested.
   shards_ = static_cast<std::uint32_t>(wanted);
   if (shard_bytes != 0 && survey_.raw_bytes > wanted * shard_bytes && wanted != kMaxShards) ++shards_;
   return {};
 }
 
-// Whatever the bytes depend on.
+// Describes everything that the output depends on.
 ConversionSpec Conversion::describe() const {
   const WriterOptions& shard = options_.writer.shard;
   ConversionSpec spec;
@@ -144,7 +144,8 @@ ConversionSpec Conversion::describe() const {
   spec.add("run_records", std::to_string(survey_.run_records));
   spec.add("shards", std::to_string(shards_));
   spec.add("source_options", describe_options(options_.source));
-  // Otherwise a record above it is an error, and leaves nothing to continue.
+  // With `OnError::fail`, a record above the limit is an error that leaves nothing to continue. So
+  // the limit need not match.
   if (options_.source.on_error == OnError::skip) {
     spec.add("max_record_bytes", std::to_string(shard.max_record_bytes));
   }
@@ -161,7 +162,7 @@ ConversionSpec Conversion::describe() const {
   return spec;
 }
 
-// Shards that were made of a file before and after it was written again are no dataset of either.
+// Shards from before and after a change of a file do not make a valid dataset.
 Result<void> Conversion::check_input() const {
   DOVETAIL_ASSIGN(auto now, files_->identify(options_.source));
   if (now.content == input_.content && now.times == input_.times) return {};
@@ -169,7 +170,7 @@ Result<void> Conversion::check_input() const {
       .in_file(shown_name(options_.sources.front()));
 }
 
-// An earlier call of the same command may have been stopped when its datasets were published.
+// An earlier call of the same command may have been killed after it had published its datasets.
 Result<std::optional<ConvertReport>> Conversion::finish_earlier() {
   if (!options_.resume || options_.part) return std::nullopt;
   DOVETAIL_ASSIGN(const auto earlier, own_.read_spec(*staging_->folder()));
@@ -237,7 +238,7 @@ Result<WholePart> Conversion::write_part() {
     shards.folders.push_back(std::move(folder));
   }
   kept_ = tally_->finished();
-  keep_staged_ = false;  // before, nobody knows what there is to keep
+  keep_staged_ = false;  // before this point, the shards to keep are unknown
   auto written =
       options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
   if (!written) return written.error();
@@ -259,7 +260,7 @@ Result<WholePart> Conversion::write_part() {
 }
 
 Error Conversion::give_up(const Error& error) {
-  // Other errors say themselves what to do.
+  // Other errors state the remedy themselves.
   if (whole_ && error.kind() == ErrorKind::io) {
     return advised(error, "all shards are finished and kept; run the same command again to publish them");
   }
@@ -270,7 +271,7 @@ Error Conversion::give_up(const Error& error) {
     return error;
   }
   const std::uint32_t finished = tally_ ? tally_->finished() : 0;
-  // Options that change speed only may be wrong in one call and right in the next.
+  // Options that only change the speed may be wrong in one call and right in the next.
   const bool wrong_use = error.kind() == ErrorKind::usage && !error.is(Errc::budget_too_small);
   const bool final = error.kind() == ErrorKind::damaged || (wrong_use && kept_ == 0);
   if (final || !options_.resume || finished == 0) {

@@ -47,10 +47,10 @@ class Conversion {
   Result<void> begin(const std::optional<ConversionSpec>& earlier);
   Result<void> check_nobody_elses() const;
   Result<void> remove_earlier(bool only_partial) const;
-  /// The finished part with all its shards, or nothing.
+  /// Returns the part if all its shards are finished, and otherwise nothing.
   Result<std::optional<WholePart>> finished_part() const;
   Result<WholePart> write_part();
-  /// Cleans up after a failure, and adds to the error what is left.
+  /// Cleans up after a failure. Adds to the error what remains.
   Error give_up(const Error& error);
   void remove_part();
   Error advised(const Error& error, const std::string& advice) const;
@@ -66,7 +66,7 @@ class Conversion {
   SkipCount skips_;
   std::optional<InputFiles> files_;
   std::optional<InputLine> line_;
-  InputIdentity input_;  // when the line was laid out
+  InputIdentity input_;  // taken when the line was laid out
   WriterOptions shard_;  // completed from the sources
   std::optional<RecordSplit> split_;
   Survey survey_;

@@ -58,7 +58,7 @@ std::string in_quotes(std::string_view text) {
 struct SeenFile {
   std::string name;
   std::uint64_t size = 0;
-  std::string written;  // seconds and nanoseconds, of any year
+  std::string written;  // modification time in seconds and nanoseconds, for any year
 };
 
 Result<SeenFile> look_at(const fs::path& path, std::string name) {
@@ -69,7 +69,8 @@ Result<SeenFile> look_at(const fs::path& path, std::string name) {
   return SeenFile{std::move(name), static_cast<std::uint64_t>(status.st_size), written};
 }
 
-// `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
+// Adds the files below a folder. `below` is a path relative to `folder`; both are empty or end with
+// a slash. Does not follow links to folders.
 Result<void> look_below(const std::string& folder, const std::string& below, const SourceOptions& options,
                         std::vector<SeenFile>& seen) {
   DOVETAIL_ASSIGN(auto found, names_in(folder + below));
@@ -95,7 +96,7 @@ Result<void> look_into_folder(const std::string& folder, const SourceOptions& op
   return {};
 }
 
-// A file that is a source, and those beside it that are read with it.
+// Adds a source that is a file, and the files beside it that are read together with it.
 Result<void> look_beside(const std::string& path, std::vector<SeenFile>& seen) {
   std::vector<std::string> paths = {path};
   std::error_code failed;
@@ -114,7 +115,7 @@ Result<void> look_at_shards(const std::string& path, std::vector<SeenFile>& seen
   for (std::uint32_t i = 0; i != dataset.shards().size(); ++i) {
     const std::string shard = dataset.shard_path(i);
     std::error_code failed;
-    if (!fs::exists(shard, failed)) continue;  // it may lie outside the range that is converted
+    if (!fs::exists(shard, failed)) continue;  // a missing shard may lie outside the converted range
     DOVETAIL_ASSIGN(auto file, look_at(shard, fs::path(shard).filename().native()));
     seen.push_back(std::move(file));
   }
@@ -152,7 +153,8 @@ Result<ConversionSpec> ConversionSpec::parse(std::string_view text) {
 std::optional<std::string> ConversionSpec::difference_from(const ConversionSpec& other,
                                                            std::string_view skipped) const {
   const auto is_skipped = [skipped](const std::string& name) { return !skipped.empty() && name.starts_with(skipped); };
-  // There is a fact for each source, and there may be a million of these. Of two of a name the first counts.
+  // Use maps: each source has a text, and there may be a million sources. If a name occurs twice,
+  // its first text counts.
   using Texts = std::unordered_map<std::string_view, std::string_view>;
   const auto texts_of = [](const ConversionSpec& spec) {
     Texts texts;
@@ -206,7 +208,7 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, con
     const bool folder = exists && fs::is_directory(path, failed);
     auto looked = folder ? look_into_folder(path, options, seen) : Result<void>();
     if (exists && !folder) looked = look_beside(path, seen);
-    // A glob, and the manifest of a dataset, stand for their shards.
+    // A glob or the manifest of a dataset stands for its shards.
     if (!exists || (!folder && format_of_name(path) == SourceFormat::dovetail)) looked = look_at_shards(path, seen);
     if (!looked) return looked.error();
     for (const SeenFile& file : seen) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a conversion finds in the staging folder, keeps there and removes.
+// The content of the staging folder that a conversion finds, keeps and removes.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ Result<void> Conversion::open_staging() {
     DOVETAIL_ASSIGN(auto staging, Staging::open(target_, access, Overwrite(options_.writer.shard.overwrite, datasets)));
     staging_.emplace(std::move(staging));
     if (!options_.part || !staging_->is_published()) return {};
-    DOVETAIL_TRY(staging_->tidy());  // the other parts wait for it
+    DOVETAIL_TRY(staging_->tidy());  // the other parts wait for this
     staging_.reset();
   }
 }
@@ -31,7 +31,7 @@ Result<void> Conversion::open_staging() {
 Result<void> Conversion::lock_part() {
   const OutputFolder& folder = *staging_->folder();
   DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
-  if (options_.resume || options_.part) {  // else all of it is dropped
+  if (options_.resume || options_.part) {  // otherwise all of it is dropped
     DOVETAIL_TRY(check_counts(folder, names.marks, part_));
   }
   if (!options_.part) return {};
@@ -46,7 +46,7 @@ void Conversion::unlock_part() {
   part_lock_.reset();
 }
 
-// All parts that are staged together are of one conversion.
+// All parts staged together must belong to one conversion.
 Result<void> Conversion::check_other_parts() const {
   const OutputFolder& folder = *staging_->folder();
   DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
@@ -80,19 +80,21 @@ Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
   return remove_earlier(true);
 }
 
-// Shards of a `DatasetWriter` that was killed are nowhere else.
+// The shards of a killed `DatasetWriter` exist nowhere else, so the conversion must not remove
+// them.
 Result<void> Conversion::check_nobody_elses() const {
   if (!options_.resume) return {};
   DOVETAIL_ASSIGN(auto names, dataset_names(*staging_->folder()));
   std::erase(names.marks, own_.lock());
-  const auto is_own = [this](const std::string& name) { return own_.has(name); };  // which was never finished
+  // Partial files of this part's own marks, which were never finished.
+  const auto is_own = [this](const std::string& name) { return own_.has(name); };
   if (!names.marks.empty() || std::all_of(names.files.begin(), names.files.end(), is_own)) return {};
   return Error(Errc::already_exists, "a writer, not a conversion, was stopped here; `dovetail recover " +
                                          staging_->folder()->path() + " DST` saves its records, --no-resume drops them")
       .in_file(staging_->folder()->path());
 }
 
-// Shards of this part, in the range of the earlier conversion, and files that were being written.
+// Removes the shards of this part, by the range of the earlier conversion, and partial files.
 Result<void> Conversion::remove_earlier(bool only_partial) const {
   const OutputFolder& staged = *staging_->folder();
   if (!options_.part && !only_partial) return staging_->clear();
@@ -101,7 +103,7 @@ Result<void> Conversion::remove_earlier(bool only_partial) const {
   const std::uint32_t begin = first_shard_of(part_.number, part_.parts, shards);
   const std::uint32_t end = first_shard_of(part_.number + 1, part_.parts, shards);
   const auto is_own = [&](const std::string& name) {
-    if (name == format::kManifestName) return true;  // of a merging that was stopped
+    if (name == format::kManifestName) return true;  // left by a merge that was stopped
     const bool partial = is_partial_name(name);
     if (only_partial && !partial) return false;
     if (own_.has(name)) return name != own_.lock();
@@ -110,7 +112,7 @@ Result<void> Conversion::remove_earlier(bool only_partial) const {
   };
   DOVETAIL_ASSIGN(const auto names, dataset_names(staged));
   std::vector<std::string> folders = names.folders;
-  folders.emplace_back();  // last: the spec lies there
+  folders.emplace_back();  // last, because the spec lies there
   if (!only_partial) {
     DOVETAIL_TRY(staged.remove(own_.manifest()));
   }
@@ -125,7 +127,7 @@ Result<void> Conversion::remove_earlier(bool only_partial) const {
   return {};
 }
 
-// Somebody may have removed or damaged some of the shards.
+// Some shards may have been removed or damaged since the part was finished.
 Result<std::optional<WholePart>> Conversion::finished_part() const {
   auto whole = own_.read(*staging_->folder());
   if (!whole || !*whole) return whole;

@@ -9,7 +9,7 @@ namespace dovetail {
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
   return detail::guard_memory(folder, [&]() -> Result<ConvertReport> {
     auto report = detail::Conversion(folder, options).run();
-    // Memory that was short for the output.
+    // The error of running out of memory for the output names no file.
     if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
       return report.error().in_file(folder);
     }

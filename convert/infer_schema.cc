@@ -23,7 +23,7 @@ Error cannot_infer(const std::string& why) {
   return Error(Errc::invalid_option, "schema: cannot be inferred: " + why);
 }
 
-/// Whether it is an Example all the same.
+/// Returns whether the record is a valid Example without features.
 bool has_no_features(ByteView record) {
   format::ExampleCursor cursor(record);
   ByteView entry;
@@ -73,7 +73,7 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   if (report.first_other) return cannot_infer(report.first_other->detail());
   if (without_features) {
     collector.add(*without_features, {});
-    report = collector.report();  // its columns have fallbacks
+    report = collector.report();  // now its columns have fallbacks
   }
   if (report.json_objects > 0) {
     return cannot_infer(format::count_of(report.json_objects, "record") +

@@ -38,7 +38,7 @@ constexpr const char* kStandardInput = "-";
 
 using FileNumber = std::pair<dev_t, ino_t>;
 
-// By which a stream is known under each of its names.
+// Identifies a stream under any of its names.
 Result<FileNumber> number_of(const std::string& source) {
   struct stat status {};
   const int failed = source == kStandardInput ? ::fstat(STDIN_FILENO, &status) : ::stat(source.c_str(), &status);
@@ -46,7 +46,8 @@ Result<FileNumber> number_of(const std::string& source) {
   return FileNumber{status.st_dev, status.st_ino};
 }
 
-// `/dev/stdin` too: a named pipe that is opened once more does not tell that its writer has left.
+// Recognises `/dev/stdin`, too. Opening a named pipe a second time would hide that its writer has
+// closed it.
 bool is_standard_input(const std::string& source) {
   if (source == kStandardInput) return true;
   const auto input = number_of(kStandardInput);
@@ -54,7 +55,8 @@ bool is_standard_input(const std::string& source) {
   return input && stream && *input == *stream;
 }
 
-// The target itself may not be there yet: it will be on the same file system, and who may make it may write above it.
+// The target may not exist yet. Its nearest existing parent is on the same file system, and a
+// process that may create the target may write to that parent.
 Result<std::shared_ptr<OutputFolder>> folder_near(const std::string& target) {
   fs::path folder(target);
   std::error_code failed;
@@ -78,7 +80,7 @@ class StreamCopy {
         buffer_(std::make_unique_for_overwrite<std::byte[]>(kPieceBytes)),
         hash_(make_content_hash("xxh128")) {}
 
-  /// Asks `check` once, where a long stream has begun.
+  /// Calls `check` once, after `kCheckedBytes` bytes. Shorter streams are not checked here.
   Result<void> run(const std::function<Result<void>()>& check) {
     for (bool checked = false;;) {
       DOVETAIL_TRY(wait());
@@ -99,7 +101,7 @@ class StreamCopy {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A pipe is waited for, one without a writer as well.
+  // Waits for a pipe, even for one without a writer.
   Result<void> wait() {
     for (;;) {
       const Clock::time_point now = Clock::now();
@@ -147,7 +149,7 @@ Error no_file(std::string_view what, const std::string& shown) {
       .in_file(shown);
 }
 
-// One path may be the beginning of another, which has a longer number.
+// One path may be the beginning of another path with a longer number.
 void replace_path(std::string& text, const std::string& path, const std::string& shown) {
   constexpr std::string_view kDigits = "0123456789";
   for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path, at)) {
@@ -158,7 +160,8 @@ void replace_path(std::string& text, const std::string& path, const std::string&
   }
 }
 
-// A file without a name is told by its bytes alone. Its beginning tells text; for others the size counts.
+// A file without a name is recognised by its bytes alone. Text can be recognised by its beginning;
+// other formats need the size of the complete file.
 Result<void> check_content(const std::string& path, const std::string& shown, bool whole) {
   DOVETAIL_ASSIGN(const auto file, SourceFile::open(path));
   const auto kind = detect_bytes(file);
@@ -199,7 +202,8 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, Sou
                                     const std::string& target, const Cancelled& cancelled) {
   DOVETAIL_TRY(check_streams(sources, format));
   InputFiles files;
-  files.descriptors_.reserve(2 * sources.size());  // what is open must have an owner, whatever memory there is
+  // Allocate first, so that descriptors have an owner even if memory is short.
+  files.descriptors_.reserve(2 * sources.size());
   for (const std::string& source : sources) {
     if (!is_stream(source)) {
       files.paths_.push_back(source);
@@ -233,7 +237,7 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
         errno == ENOENT ? "a stream can be converted only if /proc is mounted" : "cannot open it again";
     return Error::from_errno(errno, why).in_file(path);
   }
-  // A pipe is opened without waiting for its writer, which may never come.
+  // Opens a pipe without waiting for its writer, which may never come.
   const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
   if (!standard) descriptors_.push_back(from);
@@ -241,7 +245,7 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
   const auto copied = stream.run([&]() -> Result<void> {
     return format == SourceFormat::detect ? check_content(path, shown, false) : Result<void>();
   });
-  if (!standard) {  // whoever writes to the pipe from now on is not to think that it is read
+  if (!standard) {  // so that a later writer does not find a reader
     descriptors_.pop_back();
     ::close(from);
   }

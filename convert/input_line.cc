@@ -17,7 +17,8 @@ namespace dovetail::detail {
 
 namespace {
 
-// What is put together silently would be found out in training. Labels of datasets are numbers, and stay what they are.
+// Combining different sources silently would show only in training. Labels of datasets are numbers,
+// and cannot be renumbered.
 Result<void> check_goes_with(const std::vector<LineSource>& earlier, const LineSource& source) {
   if (!earlier.empty() && earlier.front().format != source.format) {
     return Error(Errc::invalid_option, "this is " + std::string(to_string(source.format)) + ", but " +
@@ -112,7 +113,7 @@ Result<void> LineCursor::open_source() {
   };
   auto source = RecordSource::open(known.path, options);
   if (!source) return source.error();
-  // Files that came or went would move every place behind them.
+  // If files appeared or disappeared, all later places would move.
   if (source->files() != known.files || source->input_bytes() != known.bytes) {
     return Error(Errc::file_changed, "the source has changed since the conversion began").in_file(known.path);
   }

@@ -27,7 +27,7 @@ struct LineSource {
   std::uint64_t files = 0;
   std::uint64_t before = 0;  ///< Input bytes of the sources before it.
   std::uint64_t bytes = 0;
-  // Taken over into the dataset.
+  // Copied into the dataset.
   std::string record_type = {};
   std::map<std::string, std::string> metadata = {};
   std::optional<Schema> schema = {};

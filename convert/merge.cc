@@ -30,7 +30,7 @@ Error missing_part(const ConvertPart& part, const std::string& folder, const std
       .in_file(folder);
 }
 
-// The number of parts, by the names of their files: at least one.
+// Returns the number of parts, by the names of their files: at least one.
 Result<std::uint32_t> number_of_parts(const OutputFolder& folder, const std::vector<std::string>& marks) {
   std::optional<std::uint32_t> parts;
   for (const std::string& name : marks) {
@@ -87,7 +87,7 @@ Result<std::vector<WholePart>> read_parts(const OutputFolder& folder, std::uint3
     DOVETAIL_TRY(check_range(*part, number, path));
     if (!parts.empty()) {
       DOVETAIL_TRY(check_alike(parts.front(), *part, path));
-      part->spec = {};  // it has a line for each source: of a hundred thousand parts these are too many
+      part->spec = {};  // a spec has a line per source, too much memory for many parts
     }
     parts.push_back(std::move(*part));
   }

@@ -57,14 +57,14 @@ Result<std::vector<ShardInfo>> read_shards(RecordReader& reader, const std::stri
     DOVETAIL_ASSIGN(auto entry, next_text(reader, path));
     auto info = format::decode_shard_info(as_bytes(entry));
     if (!info) return info.error().in_file(path);
-    // The name becomes that of a file.
+    // The name becomes a file name, so it must be valid.
     if (!shard_number_of(info->name)) return wrong_part(path, "'" + info->name + "' is not the name of a shard");
     shards.push_back(std::move(*info));
   }
   return shards;
 }
 
-// The names become those of folders, or none where there is one dataset.
+// The names become names of folders. A single dataset needs none.
 Result<void> check_outputs(const WholePart& part, const std::string& path) {
   if (part.shards.empty()) return wrong_part(path, "it has no dataset");
   std::set<std::string_view> names;
@@ -134,7 +134,7 @@ Result<void> PartFiles::write_spec(std::shared_ptr<const OutputFolder> folder, c
 }
 
 Result<void> PartFiles::write(const OutputFolder& folder, const WholePart& part, Codec codec) const {
-  // The names of the shards must be there to stay before the part says that they are.
+  // The names of the shards must be durable before the part states that they are finished.
   DOVETAIL_TRY(folder.sync());
   WriterOptions options;
   options.codec = codec;

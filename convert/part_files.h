@@ -41,7 +41,7 @@ class PartFiles {
   std::string lock() const { return prefix_ + ".lock"; }
   std::string conversion() const { return prefix_ + ".conversion"; }
   std::string manifest() const { return prefix_ + ".dvt"; }
-  /// Whether a name is one of these, or of one that is being written.
+  /// Whether a name is one of these, or the partial file of one.
   bool has(std::string_view name) const;
 
   /// Empty if no conversion was begun. Errors: `bad_message`; the system's.

@@ -29,7 +29,8 @@ Error not_of_dataset(const std::string& path) {
       .in_file(path);
 }
 
-// Files of writers that were killed, and shards of an earlier conversion to more of them.
+// Removes partial files of killed writers, and shards of an earlier conversion that made more
+// shards.
 Result<void> remove_other_files(const OutputFolder& folder, const std::set<std::string_view>& shards) {
   DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
   if (!names.foreign.empty()) return not_of_dataset(names.foreign);
@@ -40,7 +41,7 @@ Result<void> remove_other_files(const OutputFolder& folder, const std::set<std::
   return {};
 }
 
-// The datasets of an earlier conversion to another split, and their files.
+// Removes the datasets of an earlier conversion with another split, and their files.
 Result<void> remove_others(const OutputFolder& staged, const std::vector<std::string>& outputs) {
   DOVETAIL_ASSIGN(const auto names, dataset_names(staged));
   if (!names.foreign.empty()) return not_of_dataset(names.foreign);
@@ -53,7 +54,7 @@ Result<void> remove_others(const OutputFolder& staged, const std::vector<std::st
   return outputs.front().empty() ? Result<void>() : remove_other_files(staged, {});
 }
 
-// Somebody may have removed a shard.
+// Some shard may have been removed since its part was finished.
 Result<void> check_shards(const OutputFolder& folder, const std::vector<ShardInfo>& shards) {
   std::set<std::string_view> wanted;
   DOVETAIL_ASSIGN(const auto names, folder.names());
@@ -72,7 +73,7 @@ Result<void> check_shards(const OutputFolder& folder, const std::vector<ShardInf
   return remove_other_files(folder, wanted);
 }
 
-// With its manifest, durably.
+// Completes a dataset with its manifest, durably.
 Result<DatasetInfo> complete_dataset(const std::shared_ptr<OutputFolder>& folder, const std::vector<WholePart>& parts,
                                      std::size_t dataset) {
   DatasetInfo info{.manifest = {}, .id = parts.front().dataset_id, .shards = {}};
@@ -116,7 +117,7 @@ Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePar
   }
   auto published = staging.publish(replaced);
   if (published) return report;
-  for (const std::string& name : outputs) {  // what is staged must not look like a dataset
+  for (const std::string& name : outputs) {  // staged folders must not look like datasets
     const auto folder =
         staging.is_published() ? Result<std::shared_ptr<OutputFolder>>(published.error()) : staging.output(name);
     if (folder) (void)(*folder)->remove(format::kManifestName);

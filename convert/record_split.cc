@@ -14,7 +14,7 @@ namespace dovetail {
 
 namespace {
 
-constexpr double kShareSlack = 1e-9;  // what sums of decimal fractions lose
+constexpr double kShareSlack = 1e-9;  // rounding error of sums of decimal fractions
 
 Error wrong_split(const std::string& why) {
   return Error(Errc::invalid_option, "split: " + why);
@@ -27,7 +27,7 @@ Result<double> parse_share(std::string_view text) {
   return wrong_split("'" + std::string(text) + "' is not a share, a number above 0 and up to 1");
 }
 
-// Conversions have files of these names beside the folders of a split.
+// A conversion has files of these names beside the folders of a split.
 bool is_taken(std::string_view name) {
   return name == "conversion" || name == "lock" || name.ends_with(format::kShardSuffix);
 }
@@ -64,7 +64,7 @@ Result<std::vector<SplitShare>> parse_split(std::string_view text) {
 
 namespace detail {
 
-// It must be none that is passed over as hidden.
+// A name must not be skipped as hidden.
 bool is_folder_name(std::string_view name) noexcept {
   return !name.empty() && name.front() != '.' && name.front() != ' ' && name.back() != ' ' && name.size() <= 200 &&
          !is_taken(name) && name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;

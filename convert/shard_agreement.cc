@@ -17,7 +17,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// What a shard says of its records that is carried on.
+/// The metadata of a shard that are carried on.
 struct Words {
   std::string path;
   std::string record_type;

@@ -12,13 +12,13 @@ namespace dovetail::detail {
 
 namespace {
 
-// How much is done between two looks at the others.
+// Amount of work between two checks for failure and cancellation.
 constexpr std::uint64_t kTickRecords = 1024;
 constexpr std::uint64_t kTickBytes = std::uint64_t{1} << 20;
-// Bytes that wait to be encoded, all threads together.
+// Limit of the bytes that wait to be encoded, for all threads together.
 constexpr std::uint64_t kQueuedBytes = std::uint64_t{512} << 20;
 
-// As many as the part's share of the files.
+// As many groups as the part's share of the files.
 std::uint32_t count_groups(const ShardWork& work) {
   const std::uint32_t shards = work.tally->end() - work.tally->begin();
   const unsigned __int128 files = static_cast<unsigned __int128>(work.line->files()) * shards;
@@ -26,12 +26,12 @@ std::uint32_t count_groups(const ShardWork& work) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(groups, 1, std::max(shards, 1u)));
 }
 
-/// Deals the groups.
+/// Distributes the groups to threads.
 class Groups {
  public:
   explicit Groups(const ShardWork& work) : work_(work), count_(count_groups(work)) {}
 
-  /// Groups in which a shard is missing.
+  /// Number of groups with a missing shard.
   std::uint32_t unfinished() const {
     std::uint32_t count = 0;
     for (std::uint32_t group = 0; group != count_; ++group) {
@@ -63,10 +63,10 @@ class Groups {
 
   const ShardWork& work_;
   std::uint32_t count_;
-  std::atomic<std::uint32_t> next_{0};  // relaxed: what was done is seen by who joins the threads
+  std::atomic<std::uint32_t> next_{0};  // relaxed: joining the threads makes their work visible
 };
 
-/// One thread's part: a cursor that only goes forwards, and a stream for each dataset.
+/// The work of one thread: a cursor that only moves forwards, and a stream for each dataset.
 class ShardJob {
  public:
   ShardJob(const ShardWork& work, FailureGate& gate, ProgressMeter& meter)
@@ -77,7 +77,7 @@ class ShardJob {
     if (!streams) return gate_.fail(0, streams.error());
     streams_ = std::move(*streams);
     if (auto written = write_groups(groups); !written) gate_.fail(shard_, written.error());
-    // After a failure too: shards that have ended are worth keeping.
+    // Finish the streams even after a failure: complete shards are worth keeping.
     for (auto& stream : streams_) {
       if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
     }
@@ -152,7 +152,8 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
   cursor.watch([&meter] { return meter.cancelled(); });
   auto moved = cursor.seek(begin);
   for (; moved && cursor.has_record() && cursor.place() < end; moved = cursor.advance()) {
-    // Once before the first record too, so that a conversion of one shard can be cancelled at once.
+    // Also checks before the first record, so that a conversion of one shard can be cancelled at
+    // once.
     if (done.records % kTickRecords == 0 || done.raw_bytes >= kTickBytes) {
       if (stopped()) return {};
       DOVETAIL_TRY(tell(cursor.place()));

@@ -16,17 +16,18 @@ namespace {
 
 constexpr std::uint64_t kSortedPerTick = 4096;
 
-/// A record in memory, on its way to be sorted.
+/// A record in memory before sorting.
 struct LoadedRecord {
   SpilledHead head;
   std::size_t offset = 0;
   std::size_t bytes = 0;
 };
 
-// Beside its bytes, of a record in memory: what sorts it, and as much again while the list grows.
+// Memory of a record besides its bytes: its entry, and the same again while the list grows.
 constexpr std::uint64_t kLoadedBytes = 2 * sizeof(LoadedRecord);
 
-// The range of a key among `ranges` of equal width, and the first key of a range.
+// Returns the range of a key among `ranges` ranges of equal width. `first_key` is the first key of
+// a range.
 std::uint64_t range_of(std::uint64_t key, std::uint64_t ranges) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(key) * ranges) >> 64);
 }
@@ -36,7 +37,7 @@ std::uint64_t first_key(std::uint64_t range, std::uint64_t ranges) {
   return static_cast<std::uint64_t>(scaled / ranges);
 }
 
-/// Which buckets there are: for each shard that is missing, as many as its records need to fit into memory.
+/// The buckets: for each missing shard, as many as needed so that each fits into memory.
 class Buckets {
  public:
   Buckets(const ShardWork& work, const Survey& survey) : shards_(work.shards), begin_(work.tally->begin()) {
@@ -47,19 +48,19 @@ class Buckets {
     }
     readers_ = static_cast<unsigned>(std::min<std::size_t>(work.jobs, std::max<std::size_t>(missing_.size(), 1)));
     limit_ = work.memory_bytes / readers_;
-    // Half of it on the average, so that hardly any has more than all.
+    // Aims at half of the limit on average, so that few buckets exceed it.
     const std::uint64_t all = survey.raw_bytes + survey.records * kLoadedBytes;
     per_shard_ = std::max<std::uint64_t>(all / shards_ / std::max<std::uint64_t>(limit_ / 2, 1) + 1, 1);
   }
 
   const std::vector<std::uint32_t>& missing() const noexcept { return missing_; }
   unsigned readers() const noexcept { return readers_; }
-  /// Bytes that one thread may have in memory.
+  /// Memory limit of one thread, in bytes.
   std::uint64_t limit() const noexcept { return limit_; }
   std::size_t count() const noexcept { return missing_.size() * per_shard_; }
   std::uint64_t per_shard() const noexcept { return per_shard_; }
 
-  /// Nothing where the shard of the key is not wanted.
+  /// Returns nothing if the shard of the key is not missing.
   std::optional<std::size_t> of(std::uint64_t key) const noexcept {
     const std::uint64_t range = range_of(key, shards_ * per_shard_);
     const std::uint64_t shard = range / per_shard_;
@@ -67,7 +68,7 @@ class Buckets {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(numbers_[shard - begin_]) * per_shard_ +
                                     range % per_shard_);
   }
-  /// Keys of bucket `part` of the missing shard `number`: from the first to the last.
+  /// First and last key of bucket `part` of the missing shard `number`.
   std::pair<std::uint64_t, std::uint64_t> keys(std::size_t number, std::uint64_t part) const noexcept {
     const std::uint64_t ranges = shards_ * per_shard_;
     const std::uint64_t range = missing_[number] * per_shard_ + part;
@@ -81,7 +82,7 @@ class Buckets {
   std::uint64_t limit_ = 0;
   unsigned readers_ = 1;
   std::vector<std::uint32_t> missing_;
-  std::vector<std::int64_t> numbers_;  // of each shard of the part among the missing ones
+  std::vector<std::int64_t> numbers_;  // for each shard of the part, its number among the missing ones, or -1
 };
 
 Error too_large(const LineCursor& cursor, std::uint64_t limit) {
@@ -91,11 +92,11 @@ Error too_large(const LineCursor& cursor, std::uint64_t limit) {
       .at(cursor.file(), cursor.offset());
 }
 
-/// The first pass: any number of threads, each with shares of the line of its own.
+/// The first pass, on any number of threads. Each thread takes shares of the line.
 Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint64_t seed, ProgressMeter& meter,
                        Spill& spill) {
   const auto shares = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.line->files(), 1, 4 * work.jobs));
-  // Every part reads all, and tells of the input of its own shards.
+  // Every part reads all input, but counts only the skipped records of its own shards.
   const SkipScope scope{.shares = shares,
                         .begin = work.line->begin_of(work.tally->begin(), work.shards),
                         .end = work.line->begin_of(work.tally->end(), work.shards)};
@@ -147,7 +148,7 @@ class SortJob {
         break;
       }
     }
-    // After a failure too: shards that have ended are worth keeping.
+    // Finish the streams even after a failure: complete shards are worth keeping.
     for (auto& stream : streams_) {
       if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
     }
@@ -169,11 +170,12 @@ class SortJob {
     return {};
   }
 
-  // A bucket may have turned out larger than was expected. It is then read several times, some of its keys at a time.
+  // A bucket may be larger than estimated. Then it is read several times, one range of its keys at
+  // a time.
   Result<void> write_bucket(std::size_t bucket, std::uint64_t first, std::uint64_t last) {
     const std::uint64_t bytes = spill_.bytes(bucket) + spill_.records(bucket) * kLoadedBytes;
     const std::uint64_t reads = bytes <= buckets_.limit() ? 1 : bytes / buckets_.limit() * 2 + 1;
-    std::uint64_t width = (last - first) / reads;  // one less than the keys of a range
+    std::uint64_t width = (last - first) / reads;  // number of keys in a range, minus one
     for (;;) {
       const std::uint64_t end = last - first <= width ? last : first + width;
       DOVETAIL_ASSIGN(auto fits, load(bucket, first, end));
@@ -187,7 +189,8 @@ class SortJob {
     }
   }
 
-  // Whether the records of these keys fit into memory. One key always does: no record is larger than that.
+  // Returns whether the records of these keys fit into memory. A single key always fits: no record
+  // exceeds the limit.
   Result<bool> load(std::size_t bucket, std::uint64_t first, std::uint64_t last) {
     bytes_.clear();
     records_.clear();
@@ -201,7 +204,7 @@ class SortJob {
       bytes_.insert(bytes_.end(), record.begin(), record.end());
       return true;
     };
-    // Without it the bytes would be there twice whenever they have to move.
+    // Without this, growing would hold the bytes twice.
     bytes_.reserve(static_cast<std::size_t>(std::min(spill_.bytes(bucket), buckets_.limit())));
     DOVETAIL_TRY(spill_.read(bucket, take));
     return fits;
@@ -243,7 +246,7 @@ Result<void> write_shuffled_shards(const ShardWork& work, const Survey& survey, 
   const Buckets buckets(work, survey);
   if (buckets.missing().empty()) return {};
   DOVETAIL_ASSIGN(auto spill, Spill::create(*work.folders.front(), buckets.count(), work.memory_bytes));
-  // Both passes count as half of the work.
+  // Each pass counts as half of the work.
   const auto half = static_cast<double>(std::max<std::uint64_t>(work.line->bytes(), 1));
   ProgressMeter meter(work.progress, work.line->bytes(), 2 * half);
   DOVETAIL_TRY(put_aside(work, buckets, seed, meter, *spill));

@@ -21,12 +21,13 @@ namespace {
 using format::load_le;
 using format::store_le;
 
-// A chunk's header: the chunk before it, the bytes behind the header, and their CRC32C, which the rest goes into.
+// The header of a chunk: the offset of the chunk before it, the number of bytes behind the header,
+// and the CRC32C of these two fields and the bytes.
 constexpr std::size_t kChunkHeader = 24;
 constexpr std::size_t kLeastChunk = std::size_t{4} << 10;
 constexpr std::size_t kMostChunk = std::size_t{1} << 20;
 
-// The disk's fault and not the input's: whoever converts again may well succeed.
+// An I/O error: the disk is at fault and not the input, so another try may succeed.
 Error lost(const char* what) {
   return Error::from_errno(EIO, what);
 }
@@ -64,7 +65,8 @@ Result<std::unique_ptr<Spill>> Spill::create(const OutputFolder& folder, std::si
   }
   const auto chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, kMostChunk));
   std::unique_ptr<Spill> spill(new Spill(-1, folder.path_of("(temporary records)"), buckets, chunk_bytes));
-  auto descriptor = open_unnamed(folder);  // last: what is open must have an owner, whatever memory there is
+  // Open last, so that the descriptor has an owner even if memory is short.
+  auto descriptor = open_unnamed(folder);
   if (!descriptor) return descriptor.error();
   spill->descriptor_ = *descriptor;
   return spill;
@@ -98,7 +100,7 @@ Result<void> Spill::add(std::size_t number, const SpilledHead& head, ByteView re
   return {};
 }
 
-// Writes what waits, and `rest` behind it, which is too large to wait.
+// Writes the buffered records, and then `rest`, which is too large to buffer.
 Result<void> Spill::write_chunk(Bucket& bucket, ByteView rest) {
   std::byte* const header = bucket.buffer.data();
   const ByteView waiting = ByteView(bucket.buffer).subspan(kChunkHeader);
@@ -157,7 +159,7 @@ Result<void> Spill::read(std::size_t number,
     DOVETAIL_TRY(read_at(offset, header));
     const auto bytes = load_le<std::uint64_t>(header.data() + 8);
     const Error damaged = lost("records in a temporary file have changed").at(path_, offset);
-    // Believed before it is checked, so it has to be possible at least.
+    // The length is used before its CRC is checked, so it must be plausible.
     if (bytes > end_ || offset > end_ - bytes) return damaged;
     chunk.resize(static_cast<std::size_t>(bytes));
     DOVETAIL_TRY(read_at(offset + kChunkHeader, chunk));

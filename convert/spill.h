@@ -33,7 +33,7 @@ struct SpilledHead {
 /// data.
 ///
 /// Threads: `add` from any, and `read` from any once `flush` was called.
-/// Errors:  the system's; `payload_checksum` if the file does not return what was written.
+/// Errors:  the system's; EIO if the file does not return the bytes written.
 /// Cost:    one buffer per bucket, `buffer_bytes` in total; each record is written once.
 class Spill {
  public:
@@ -50,7 +50,7 @@ class Spill {
   std::uint64_t records(std::size_t bucket) const noexcept { return buckets_[bucket].records; }
   /// Bytes of its records.
   std::uint64_t bytes(std::size_t bucket) const noexcept { return buckets_[bucket].bytes; }
-  /// Calls the function with every record of a bucket, in unspecified order, until it returns false.
+  /// Calls `take` with every record of a bucket, in unspecified order, until it returns false.
   Result<void> read(std::size_t bucket,
                     const std::function<bool(const SpilledHead& head, ByteView record)>& take) const;
 

@@ -10,7 +10,7 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint64_t kInputBytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // of what compresses to almost nothing
+constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // for input that compresses to almost nothing
 
 }  // namespace
 

@@ -111,7 +111,7 @@ void run_workers(unsigned count, FailureGate& gate, const std::function<void()>&
     threads.reserve(count);
     while (threads.size() + 1 < count) threads.emplace_back(guarded);
   } catch (const std::exception&) {
-    // Fewer threads change nothing but speed.
+    // Fewer threads only reduce the speed.
   }
   guarded();
   for (std::thread& thread : threads) thread.join();
