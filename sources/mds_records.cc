@@ -44,7 +44,7 @@ class MdsRecords final : public FileRecords {
   static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, MdsLimits limits,
                                                    ExampleBuilder& builder) {
     if (file.size() != shard.stored().bytes) {
-      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + "bytes, but " +
+      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + " bytes, but " +
                                                std::to_string(shard.stored().bytes) + " in index.json")
           .in_file(file.path());
     }

@@ -84,8 +84,8 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
   check_rank(plan, rank);
   const EpochPlan planned = plan.epoch(epoch).value();
   if (step < planned.first_step() || step >= planned.steps()) {
-    refuse("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
-           std::to_string(planned.first_step()) + "to " + std::to_string(planned.steps()) + ", exclusive");
+    refuse("step=" + std::to_string(step) + ": the steps of epoch " + std::to_string(epoch) + " are range(" +
+           std::to_string(planned.first_step()) + ", " + std::to_string(planned.steps()) + ")");
   }
   const std::size_t rows = plan.options().batch;
   auto ids = new_array<std::uint64_t>(rows);

@@ -63,7 +63,7 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
     std::string entry;
     const char* says;
   } const kCases[] = {
-      {test::mds_entry("s", first_.size() + 1, 2), "bytes"},
+      {test::mds_entry("s", first_.size() + 1, 2), " bytes, but "},
       {test::mds_entry("s", first_.size(), 3), "2 samples, but 3"},
       {test::mds_entry(
            "s", first_.size(), 2, "\"zip_data\":null",
