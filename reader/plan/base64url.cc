@@ -35,7 +35,7 @@ std::optional<std::vector<std::byte>> from_base64url(std::string_view text) {
     count -= 8;
     bytes.push_back(static_cast<std::byte>(bits >> count));
   }
-  // The last digit has bits to spare, which are 0; a digit alone says nothing.
+  // The unused bits of the last digit must be 0. A single last digit holds no whole byte.
   if (count >= 6 || (bits & ((1u << count) - 1)) != 0) return std::nullopt;
   return bytes;
 }

@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 /// base64url without padding (RFC 4648, section 5).
 std::string to_base64url(ByteView bytes);
-/// Nothing for any text that `to_base64url` does not give.
+/// Inverse of `to_base64url`. Empty for any text that `to_base64url` cannot produce.
 std::optional<std::vector<std::byte>> from_base64url(std::string_view text);
 
 }  // namespace dovetail::detail

@@ -16,7 +16,7 @@ constexpr std::uint32_t kHighPart = 1;
 constexpr std::uint32_t kLowPart = 2;
 constexpr std::uint64_t kLowIds = 65536;
 
-/// Odd, so that multiplying by it loses nothing.
+/// The result is odd, so multiplying by it modulo 2^128 is reversible.
 Hash128 odd_hash(std::uint64_t value, std::uint32_t part) noexcept {
   const auto block = detail::philox({detail::low_word(value), detail::high_word(value), 0, 0}, {kDigestKey, part});
   return {detail::block_word(block, 1), detail::block_word(block, 0) | 1};

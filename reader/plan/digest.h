@@ -13,13 +13,13 @@ namespace dovetail::detail {
 /// Cost: at most 65536 hashes and 1 MiB at construction; then one hash per 65536 ids.
 class DigestSums {
  public:
-  /// For ids below `ids`.
+  /// Covers the ids [0, `ids`).
   explicit DigestSums(std::uint64_t ids);
-  /// The sum modulo 2^128 over [first, first + count), all below `ids`.
+  /// The sum modulo 2^128 over the ids [first, first + count), all below `ids`.
   Hash128 over(std::uint64_t first, std::uint64_t count) const noexcept;
 
  private:
-  std::vector<Hash128> low_sums_;  // [i]: sum of the low parts' hashes below i
+  std::vector<Hash128> low_sums_;  // [i]: sum of the hashes of all low parts below i
 };
 
 }  // namespace dovetail::detail

@@ -6,10 +6,11 @@
 namespace dovetail::detail {
 namespace {
 
-/// `philox` of consecutive counters: `first`, and those whose first word is 1, 2, ... more. It does not overflow.
+/// Applies `philox` to consecutive counters: `first`, then `first` with its lowest word increased
+/// by 1, 2, ... Needs: that word does not overflow.
 DOVETAIL_WIDE_VECTORS
 void philox_batch(const PhiloxBlock& first, PhiloxKey key, Draws::Batch& out) noexcept {
-  // Counters side by side: the form that gcc and clang turn into vector multiplications.
+  // Structure of arrays: gcc and clang turn this form into vector multiplications.
   constexpr std::size_t kBlocks = Draws::kBatch / 2;
   std::array<std::uint32_t, kBlocks> c0, c1, c2, c3;
   const auto next_key = [&key] {
@@ -17,8 +18,8 @@ void philox_batch(const PhiloxBlock& first, PhiloxKey key, Draws::Batch& out) no
     key.second += kPhiloxWeyl1;
   };
 
-  // As all counters begin with the same three last words, each of the first two rounds has one product that is the
-  // same for all of them.
+  // All counters share their last three words. So in each of the first two rounds, one of the two
+  // products is the same for all counters.
   const std::uint64_t same1 = kPhiloxMultiplier1 * first[2];
   const std::uint32_t same_c0 = high_word(same1) ^ first[1] ^ key.first;
   for (std::size_t i = 0; i < kBlocks; ++i) {
@@ -55,7 +56,7 @@ void philox_batch(const PhiloxBlock& first, PhiloxKey key, Draws::Batch& out) no
 }  // namespace
 
 void Draws::batch(std::uint64_t number, Batch& out) const noexcept {
-  // A batch never straddles a multiple of 2^32 blocks.
+  // All blocks of a batch have the same high word, because kBatch / 2 divides 2^32.
   const std::uint64_t first_block = number * (kBatch / 2);
   philox_batch({low_word(first_block), counter_high(first_block), lane_, epoch_}, key_, out);
 }

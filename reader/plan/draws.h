@@ -10,24 +10,25 @@
 
 namespace dovetail::detail {
 
-/// What a draw decides. Part of the order: the numbers never change.
+/// The decision that a draw is for. The numbers are part of the order and never change.
 enum class Purpose : std::uint32_t {
   shards = 1,    ///< The permutation of the shards.
   runs = 2,      ///< The permutation of a lane's runs.
-  pool = 3,      ///< The slot that an output leaves.
-  drain = 4,     ///< The permutation in which the last records leave the pool.
+  pool = 3,      ///< The pool slot that an output empties.
+  drain = 4,     ///< The permutation in which the pool is emptied at the end.
   global = 5,    ///< The permutation of all records.
   run_line = 6,  ///< The permutation of the runs of the whole dataset.
-  stride = 7,    ///< In which order a run gives its records.
-  pause = 8,     ///< When a run pauses that is shorter than the longest of its group.
+  stride = 7,    ///< First record and stride of a run.
+  pause = 8,     ///< The turn at which a run shorter than its group's longest begins to pause.
 };
 
-/// A stream of 64-bit words, each a pure function of (seed, purpose, epoch, lane, index). docs/order.md, "Draws".
+/// A stream of 64-bit words. Each word is a pure function of (seed, purpose, epoch, lane, index).
+/// docs/order.md, "Draws".
 ///
-/// Units: `index` below 2^57.
+/// Units: `index` is below 2^57.
 class Draws {
  public:
-  /// Words computed at a time where many are wanted.
+  /// Words that `batch` computes in one call.
   static constexpr std::size_t kBatch = 64;
   using Batch = std::array<std::uint64_t, kBatch>;
 

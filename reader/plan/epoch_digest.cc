@@ -10,21 +10,21 @@
 namespace dovetail::detail {
 namespace {
 
-/// Sums over outputs of base lanes.
+/// Sums digests over outputs of base lanes.
 class EpochSums {
  public:
   explicit EpochSums(const EpochLayout& epoch) : epoch_(epoch), orders_(epoch), sums_(epoch.facts->records) {}
 
   Hash128 everything() const { return sums_.over(0, epoch_.facts->records); }
 
-  /// Outputs of a base lane.
+  /// The sum over consecutive outputs of one base lane.
   Hash128 over(const BaseRange& range) {
     Hash128 sum;
     epoch_.for_each_pass(range, [&](const PassRange& part) { sum += over(range.lane, part); });
     return sum;
   }
 
-  /// All outputs of all base lanes, where passes over a source follow each other.
+  /// The sum over all outputs of all base lanes of a mix.
   Hash128 mixed() {
     Hash128 sum;
     for (std::uint32_t source = 0; source < epoch_.facts->sources.size(); ++source) sum += mixed(source);
@@ -32,8 +32,9 @@ class EpochSums {
   }
 
  private:
-  /// A pass that every lane completes gives each record of the source once. What lanes have of others is walked pass by
-  /// pass, because their lanes share the line of the shards.
+  /// A pass that every lane completes gives each record of the source once, so such passes are
+  /// summed at once. The other passes are walked pass by pass, because their lanes share one shard
+  /// line.
   Hash128 mixed(std::uint32_t source) {
     const Source& all = epoch_.facts->sources[source];
     const LaneLengths& lanes = epoch_.lanes.base();
@@ -41,7 +42,7 @@ class EpochSums {
     std::uint64_t begun = 0;
     for (std::uint32_t lane = 0; lane < lanes.lanes(); ++lane) {
       const std::uint64_t outputs = epoch_.outputs_of(source, lanes.length(lane));
-      // A source without weight may have lanes without records.
+      // Lanes of a source with weight 0 may have no records; avoid a division by 0.
       const std::uint64_t length = std::max<std::uint64_t>(1, epoch_.source_records(source, lane));
       complete = std::min(complete, outputs / length);
       begun = std::max(begun, divide_up(outputs, length));
@@ -66,14 +67,15 @@ class EpochSums {
 
   bool scattered() const noexcept { return epoch_.facts->options.order == OrderKind::global; }
 
-  /// Scattered outputs, each a run of its own.
+  /// With `OrderKind::global` each output is a run of its own.
   Hash128 records(const PassOrder& pass, std::uint64_t begin, std::uint64_t end) const {
     Hash128 sum;
     for (std::uint64_t output = begin; output < end; ++output) sum += over(pass.run(output));
     return sum;
   }
 
-  /// What has not left the pass before `output`. Whole pieces and whole runs are summed at once.
+  /// The sum over the records that leave the pass at `output` or later. Whole pieces and whole runs
+  /// are summed at once.
   Hash128 left(std::uint32_t lane, const PassRange& part, const PassOrder& pass, std::uint64_t output) {
     Hash128 sum;
     if (output == pass.records()) return sum;
@@ -100,7 +102,7 @@ class EpochSums {
 
   Hash128 over(const Run& run) const { return sums_.over(run.first_id, run.count); }
 
-  /// Of the records that a run gives as numbers [from, to).
+  /// The sum over the records that a run gives as numbers [from, to).
   static Hash128 given(const Run& run, const Stride& records, std::uint64_t from, std::uint64_t to) {
     Hash128 sum;
     for (std::uint64_t i = from; i < to; ++i) sum += record_digest(run.first_id + records.at(i));
@@ -118,7 +120,7 @@ Hash128 epoch_digest(const EpochLayout& epoch) {
   EpochSums sums(epoch);
   Hash128 digest = epoch.mixed ? sums.mixed() : sums.everything();
   if (epoch.facts->options.tail != Tail::drop) return digest;
-  // Phases that are over hand all that is left to the next one; only the last leaves anything out.
+  // Earlier phases pass their rest on to the next phase; only the last phase leaves records out.
   const LaneLengths& lengths = epoch.lanes.lengths();
   for (std::uint32_t lane = 0; lane < lengths.lanes(); ++lane) {
     std::uint64_t at = lengths.begin(lane) + std::min(lengths.length(lane), epoch.lane_outputs);

@@ -7,8 +7,9 @@
 
 namespace dovetail::detail {
 
-/// The sum of the digests of all first deliveries of an epoch. Cost: proportional to the shards; in a mix also to half the
-/// records, at most, of the runs that are open where it ends; with `drop` also to what is left out.
+/// The sum of the digests of all first deliveries of an epoch.
+/// Cost: proportional to the number of shards. A mix adds at most half the records of the runs that
+///       are open where it ends. `drop` adds the records that it leaves out.
 Hash128 epoch_digest(const EpochLayout& epoch);
 
 }  // namespace dovetail::detail

@@ -27,7 +27,7 @@ struct PassRange {
   std::uint64_t end = 0;
 };
 
-/// Everything that the lanes of an epoch have in common.
+/// The facts that all lanes of an epoch share.
 ///
 /// Threads: const calls may run concurrently.
 struct EpochLayout {
@@ -36,20 +36,20 @@ struct EpochLayout {
 
   std::shared_ptr<const PlanFacts> facts;
   std::uint32_t epoch;
-  LaneGrid base;                     ///< That the epoch began with.
-  LanePhases lanes;                  ///< Down to the present phase.
-  std::optional<MixSchedule> mixed;  ///< Of the base lanes.
-  std::uint64_t past_steps = 0;      ///< Of the phases that are over,
-  std::uint64_t past_rows = 0;       ///< and their rows.
-  std::uint64_t steps = 0;           ///< Of the whole epoch.
-  std::uint64_t lane_outputs = 0;    ///< That each lane of `lanes` gives in all its steps.
-  /// The epoch had ended before the world changed: the present phase is empty, and `lanes` are those of the last one
-  /// that was not.
+  LaneGrid base;                     ///< The grid that the epoch began with.
+  LanePhases lanes;                  ///< From the base lanes to the present phase.
+  std::optional<MixSchedule> mixed;  ///< Sources of the rows of base lanes; only in a mix.
+  std::uint64_t past_steps = 0;      ///< Steps of all phases before the present one.
+  std::uint64_t past_rows = 0;       ///< Rows of these steps.
+  std::uint64_t steps = 0;           ///< Steps of the whole epoch.
+  std::uint64_t lane_outputs = 0;    ///< Outputs of each lane of `lanes` in its whole phase.
+  /// The epoch had ended before the world changed. The present phase is empty, and `lanes` are
+  /// those of the last phase with steps.
   bool over = false;
 
   std::uint64_t source_records(std::uint32_t source, std::uint32_t lane) const noexcept;
 
-  /// Calls `visit(PassRange)` for the passes that outputs of a base lane come from, source by source.
+  /// Calls `visit(PassRange)` for each pass that outputs of `range` come from, source by source.
   template <class Visit>
   void for_each_pass(const BaseRange& range, const Visit& visit) const {
     for (std::uint32_t source = 0; source < facts->sources.size(); ++source) {
@@ -63,18 +63,19 @@ struct EpochLayout {
       }
     }
   }
-  /// How many of the first `outputs` outputs of a base lane are the source's.
+  /// How many of the first `outputs` outputs of a base lane come from the source.
   std::uint64_t outputs_of(std::uint32_t source, std::uint64_t outputs) const noexcept {
     return mixed ? mixed->count(source, outputs) : outputs;
   }
 
-  /// The line of pass 0 over each source, which every lane needs; of shards, or with `Assign::runs` of runs.
+  /// The line of pass 0 of each source, which every lane needs: a line of shards, or of runs with
+  /// `Assign::runs`.
   std::vector<ShardLine> first_lines;
   std::vector<std::shared_ptr<const RunLine>> first_run_lines;
 };
 
-/// Makes the orders of passes. The lines of further passes over a source are made when they are asked for, and the last
-/// one is kept: whoever looks at many lanes does it pass by pass.
+/// Makes the orders of passes. The line of a later pass is made on demand, and only the last one
+/// made is kept. So a caller that visits many lanes goes pass by pass.
 ///
 /// Ownership: borrows the layout.
 /// Threads:   none.
@@ -84,7 +85,7 @@ class PassOrders {
 
   /// One pass over a base lane.
   PassOrder order(std::uint32_t lane, std::uint32_t source, std::uint64_t pass);
-  /// The runs that it holds, in line order. Not for `OrderKind::global`.
+  /// The runs of that pass and lane, in line order. Not for `OrderKind::global`.
   LaneRuns runs(std::uint32_t lane, std::uint32_t source, std::uint64_t pass);
 
  private:
@@ -93,7 +94,7 @@ class PassOrders {
     std::optional<ShardLine> shards;
     std::shared_ptr<const RunLine> runs;
   };
-  /// The line of a pass that is not the first.
+  /// Needs: `pass` is above 0.
   const LaterLine& later_line(std::uint32_t source, std::uint64_t pass);
 
   const EpochLayout& epoch_;

@@ -11,7 +11,8 @@
 namespace dovetail {
 namespace {
 
-/// What some outputs of base lanes touch, at about the mean record size of their shards.
+/// The shards and bytes that some outputs of base lanes need, estimated from the mean record size
+/// of their shards.
 struct Touched {
   const detail::EpochLayout& epoch;
   RankShare& share;
@@ -26,7 +27,7 @@ struct Touched {
       const bool scattered = epoch.facts->options.order == OrderKind::global;
       if (begin == end) continue;
       if (scattered || end - begin > 2 * length) {
-        add_source(source, end - begin);  // the passes of a lane touch other shards each time
+        add_source(source, end - begin);  // each pass of a lane touches other shards
         continue;
       }
       for (std::uint64_t at = begin; at < end;) {
@@ -94,7 +95,8 @@ std::uint64_t EpochPlan::rows() const noexcept {
   return layout_->past_rows + (steps() - first_step()) * layout_->facts->rows_per_step;
 }
 
-// Whatever the phases: dropping ends every lane before its last record, and the other tails deliver all records.
+// True for any phases: `drop` ends every lane within its records, the other tails deliver all
+// records.
 std::uint64_t EpochPlan::delivered() const noexcept {
   return layout_->facts->options.tail == Tail::drop ? rows() : records();
 }
@@ -147,7 +149,7 @@ RankShare EpochPlan::share(std::uint32_t rank) const {
   for (std::uint32_t lane = first; lane < first + lanes_per_rank(); ++lane) {
     const std::uint64_t delivered = std::min(layout_->lane_outputs, lengths.length(lane));
     share.records += delivered;
-    // With `wrap`, a lane without records repeats one of another.
+    // With `wrap`, a lane without records repeats a record of another lane.
     const bool repeats = layout_->facts->options.tail == Tail::wrap && delivered == 0 && layout_->lane_outputs != 0;
     const std::uint64_t end = lengths.begin(lane) + (repeats ? 1 : delivered);
     for (std::uint64_t at = lengths.begin(lane); at < end;) {

@@ -10,7 +10,8 @@ namespace dovetail::detail {
 
 /// A 128-bit hash of a list of 64-bit words, the same on every machine. docs/order.md, "Hash of words".
 ///
-/// Not cryptographic. Lists of different lengths do not collide by padding: the length is the first thing hashed.
+/// Not cryptographic. The length is hashed first, so lists of different lengths do not collide by
+/// padding.
 Hash128 hash_words(std::span<const std::uint64_t> words) noexcept;
 
 }  // namespace dovetail::detail

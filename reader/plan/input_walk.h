@@ -15,33 +15,37 @@
 
 namespace dovetail::detail {
 
-/// A run of the group that is under way, by its position in the pass.
+/// A run of the open group, by its position in the pass.
 struct OpenRun {
   std::uint64_t run = 0;
-  std::uint64_t given = 0;  ///< So many of its records have entered the pool, in the order in which it gives them.
+  /// Records of the run that have entered the pool, in the order in which the run gives them.
+  std::uint64_t given = 0;
 };
 
-/// Walks the inputs of a lane's pool: group after group, turn after turn, one record from every run that does not pause.
+/// Walks the inputs of a lane's pool, group after group and turn after turn. In each turn every run
+/// that does not pause gives one record.
 ///
-/// The template parameter `Runs` defines an *entry*, which stands for a record between its run and its
-/// row, and says when a group may be dealt:
+/// The template parameter `Runs` defines an *entry*, which stands for a record between its run and
+/// its row, and decides when a group may be dealt:
 ///
-///     using Entry = ...;            a value
-///     using Bases = SideBySide<..>; what the entries of runs follow from
-///     bool ready(const RunGroup&);  whether the group may be dealt now; asked again until it may
-///     void bind(Bases&, std::size_t slot, std::uint64_t position);  inserts the run at that position of the pass
-///     void give(const Bases&, std::size_t slot, std::size_t some, const std::uint32_t* at, Entry* out);
-///                                   record at[i] of each run from a slot on; `at` and `out` begin with that slot's
+///     using Entry = ...;             a value
+///     using Bases = SideBySide<..>;  per run, the values from which its entries are computed
+///     bool ready(const RunGroup&);   whether the group may be dealt now; called again until true
+///     void bind(Bases&, std::size_t slot, std::uint64_t position);
+///                                    inserts the run at that position of the pass
+///     void give(const Bases&, std::size_t slot, std::size_t some, const std::uint32_t* at,
+///               Entry* out);         for i below `some`: out[i] = record at[i] of run slot + i
 ///
 /// Ownership: borrows layout and runs.
 /// Threads:   none.
-/// Cost:      memory for the largest group, allocated at construction. The turns of a section are dealt by additions.
+/// Cost:      memory for the largest group, allocated at construction. Turns of a section are dealt
+///            by additions alone.
 template <class Runs>
 class InputWalk {
  public:
   using Entry = typename Runs::Entry;
 
-  /// At input 0.
+  /// Starts at input 0.
   InputWalk(const PassLayout& lane, Runs& runs)
       : lane_(lane),
         runs_(runs),
@@ -49,23 +53,26 @@ class InputWalk {
         dealers_(static_cast<std::size_t>(lane.largest_group())),
         bases_(static_cast<std::size_t>(lane.largest_group())) {}
 
-  /// Moves to `input`, at most the lane's records.
+  /// Moves to `input`, which is at most the number of records of the lane.
   void seek(std::uint64_t input);
-  /// Fills the front of `out` with the next inputs and returns how many: fewer than `out` has where the group ends, and
-  /// none where the next one is not ready. Needs: as many left in the lane.
+  /// Fills the front of `out` with the next inputs and returns their number. That is less than
+  /// `out.size()` where the group ends, and 0 if the next group is not ready. Needs: the lane has
+  /// `out.size()` inputs left.
   std::size_t take(std::span<Entry> out);
-  /// Whether the last input of a group was the last that was taken.
+  /// Whether the last input taken was the last of its group.
   bool between_groups() const noexcept { return !open_ && !target_; }
-  /// Inputs that `take` gives at once: what is left of the group, or of the next one if it is ready.
+  /// Inputs that `take` can give without opening a further group: the rest of the open group, or
+  /// all of the next group if that is ready.
   std::uint64_t left_in_group();
 
-  /// The runs of the open group that have records left, ascending.
+  /// The runs of the open group that still have records, ascending.
   std::vector<OpenRun> open_runs() const;
-  /// The position of the first run of the first group that is not opened.
+  /// The position of the first run of the first group that is not open yet.
   std::uint64_t next_run() const noexcept { return lane_.group_begin(next_group_); }
 
  private:
-  // The runs that give a record in each turn of the section, ascending: the number in the group, and the next record.
+  // The fields of `dealers_`: number in the group, next record, stride and length of each run that
+  // gives a record in each turn of the section. Ascending by number.
   static constexpr std::size_t kIndex = 0;
   static constexpr std::size_t kAt = 1;
   static constexpr std::size_t kStep = 2;
@@ -88,8 +95,8 @@ class InputWalk {
   const PassLayout& lane_;
   Runs& runs_;
   RunGroup group_;
-  std::uint64_t next_group_ = 0;         // to be opened when the open one ends
-  std::optional<std::uint64_t> target_;  // an input that was sought, while its group is not open
+  std::uint64_t next_group_ = 0;         // the group to open when the open one ends
+  std::optional<std::uint64_t> target_;  // a sought input whose group is not open yet
   bool open_ = false;
   std::size_t section_ = 0;
   std::uint64_t turn_ = 0;
@@ -126,7 +133,7 @@ bool InputWalk<Runs>::open_group() {
   const std::uint64_t offset = *target_ - found.first_input;
   enter_section(section, found.first_turn + offset / found.runs);
   slot_ = static_cast<std::size_t>(offset % found.runs);
-  advance(0, slot_);  // what comes before in this turn has been given
+  advance(0, slot_);  // the runs before `slot_` have already given their record of this turn
   target_.reset();
   return true;
 }
@@ -148,7 +155,7 @@ void InputWalk<Runs>::enter_section(std::size_t section, std::uint64_t turn) {
   dealers_.clear();
   bases_.clear();
   for (std::uint32_t index = 0; index < group_.runs(); ++index) {
-    if (group_.turns() == 1) {  // each record a run, as images are: nothing is drawn
+    if (group_.turns() == 1) {  // every run is one record, as images are: no strides to draw
       dealers_.append(index, 0, 1, 1);
       runs_.bind(bases_, index, group_.first_run() + index);
     } else if (group_.gives(index, turn)) {

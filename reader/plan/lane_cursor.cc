@@ -11,12 +11,12 @@
 
 namespace dovetail {
 
-/// Numbers the runs of the passes that a cursor is in, and knows which pass a number belongs to.
+/// Numbers the runs of all passes that a cursor enters, and maps such a number to its pass.
 struct LaneCursor::State {
   using Runs = detail::PickRuns;
   struct Pass {
     detail::PassOrder order;
-    std::uint64_t first_run = 0;  ///< The number of its first run.
+    std::uint64_t first_run = 0;  ///< The number of the pass's first run.
     RowStatus status = RowStatus::first;
 
     bool has(std::uint64_t run) const noexcept { return run >= first_run && run - first_run < order.runs(); }
@@ -39,14 +39,14 @@ struct LaneCursor::State {
     for (const std::optional<Pass>& pass : current) {
       if (pass && pass->has(pick.run)) return *pass;
     }
-    // Ascending, because `next` leaves them so.
+    // `next` leaves `ended` sorted by `first_run`.
     const auto after = std::upper_bound(ended.begin(), ended.end(), pick.run,
                                         [](std::uint64_t run, const Pass& pass) { return run < pass.first_run; });
     return *(after - 1);
   }
 
-  std::vector<std::optional<Pass>> current;  // of each source
-  std::vector<Pass> ended;                   // during the last `next`
+  std::vector<std::optional<Pass>> current;  // by source
+  std::vector<Pass> ended;                   // passes that ended during the last `next`
   std::uint64_t next_first_run = 0;
   detail::LaneWalk<State> walk;
 };

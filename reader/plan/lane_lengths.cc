@@ -44,7 +44,7 @@ std::uint32_t LaneLengths::lane_of(std::uint64_t position) const noexcept {
 
 LaneLengths LaneLengths::after(std::uint64_t taken) const {
   if (taken >= most_) return even(0, lanes_);
-  if (begins_.empty()) {  // the lengths differ by one at most, so `taken` is no more than the shortest
+  if (begins_.empty()) {  // the lengths differ by at most one, so `taken` is at most the shortest
     LaneLengths rest = even(cut_total_, lanes_);
     rest.taken_ = taken_ + taken;
     rest.fewest_ -= rest.taken_;

@@ -12,7 +12,8 @@ std::optional<detail::LaneLayout::Segment> detail::LaneLayout::segment(std::uint
   Segment found;
   std::uint64_t limit = output < outputs ? outputs - output : ~std::uint64_t{0};
   if (records == 0) {
-    // After a change of world there may be fewer records than lanes: the lane repeats the record at its place.
+    // After a change of world there may be fewer records than lanes. Such a lane repeats the record
+    // at its place of the line.
     found = {epoch->lanes.locate(begin), RowStatus::repeated};
     limit = 1;
   } else {

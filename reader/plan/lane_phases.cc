@@ -20,7 +20,7 @@ BaseRange LanePhases::locate(std::uint64_t position) const noexcept {
     const LaneLengths& rest = levels_[level - 1].rest;
     const std::uint32_t lane = rest.lane_of(position);
     count = std::min(count, rest.begin(std::uint64_t{lane} + 1) - position);
-    // The rest of a lane is its end.
+    // The rest of a lane is its tail, so distances from the lane's end are the same in both.
     position = lengths.begin(std::uint64_t{lane} + 1) - (rest.begin(std::uint64_t{lane} + 1) - position);
   }
   const LaneLengths& base = this->base();

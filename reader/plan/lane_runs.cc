@@ -9,7 +9,7 @@
 namespace dovetail::detail {
 namespace {
 
-/// Leaves out the first records of a run, and all but `count` of the others.
+/// The `count` records of `run` from its record number `first` on.
 Run clip(Run run, std::uint64_t first, std::uint64_t count) noexcept {
   run.first_record += first;
   run.first_id += first;
@@ -104,7 +104,7 @@ std::vector<LaneRuns::OddRun> LaneRuns::odd_runs() const {
   }
   for (const LanePiece& piece : pieces_) {
     const std::uint64_t count = piece.runs();
-    // Inside of a piece all runs are whole.
+    // All runs inside a piece have full length; only the first and the last may be shorter.
     const std::uint64_t step = piece.run_records == common_run_ && count > 2 ? count - 1 : 1;
     for (std::uint64_t index = 0; index < count; index += step) add(piece.first_run + index, piece.run(index).count);
   }

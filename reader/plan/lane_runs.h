@@ -13,11 +13,12 @@ namespace dovetail::detail {
 
 /// Consecutive records of one shard that a lane holds, and the runs that they are cut into.
 struct LanePiece {
-  std::uint64_t first_run = 0;    ///< Number of its first run in the lane's line; set by `LaneRuns`.
-  std::uint64_t begin = 0;        ///< First record, in the shard.
-  std::uint64_t end = 0;          ///< Past the last record; above `begin`.
-  std::uint64_t run_records = 1;  ///< Runs end at its multiples; at most the shard's records, so that sums stay small.
-  std::uint64_t shard_id = 0;     ///< Dataset id of the shard's record 0.
+  std::uint64_t first_run = 0;  ///< Its first run, as a number in the lane; set by `LaneRuns`.
+  std::uint64_t begin = 0;      ///< First record, in the shard.
+  std::uint64_t end = 0;        ///< Past the last record; above `begin`.
+  /// Runs end at multiples of this. At most the records of the shard, so that sums do not overflow.
+  std::uint64_t run_records = 1;
+  std::uint64_t shard_id = 0;  ///< Dataset id of the shard's record 0.
   std::uint32_t shard = 0;
 
   std::uint64_t runs() const noexcept { return (end - 1) / run_records - begin / run_records + 1; }
@@ -38,15 +39,17 @@ struct RunCount {
   std::uint64_t runs = 0;
 };
 
-/// Counts more runs. Neighbours of one length, as they mostly are, share an entry.
+/// Adds `more` to `counts`. Adjacent entries of one length are merged; most shards have one length.
 void add_runs(std::vector<RunCount>& counts, const RunCount& more);
-/// The length that most runs have, and how many they are. Cost: one sort, which reorders `counts`.
+/// The most common run length, and the number of runs that have it. Cost: one sort, which reorders
+/// `counts`.
 RunCount most_common_run(std::vector<RunCount>& counts);
 
-/// The runs of a lane in the order of its line: those of parts of shards, or a range of the permuted runs of all shards.
+/// The runs of a lane in line order: the runs of parts of shards, or a range of the permuted runs
+/// of all shards.
 ///
 /// Threads: const calls may run concurrently.
-/// Cost:    memory for the pieces, or for what is short of a run.
+/// Cost:    memory for the pieces. A range of permuted runs shares its line.
 class LaneRuns {
  public:
   explicit LaneRuns(std::vector<LanePiece> pieces);
@@ -55,10 +58,10 @@ class LaneRuns {
 
   std::uint64_t runs() const noexcept { return runs_; }
   std::uint64_t records() const noexcept { return records_; }
-  /// Run `number` of the line, below `runs()`.
+  /// Run `number` in line order, below `runs()`.
   Run run(std::uint64_t number) const noexcept;
-  /// Calls `visit` with the parts of shards that they are, in line order, as `ShardPart`s.
-  /// Cost: where runs are permuted, as looking at each of them.
+  /// Calls `visit(ShardPart)` for the parts of shards that the runs cover, in line order.
+  /// Cost: with permuted runs, one call for each run.
   template <typename Visit>
   void for_each_part(Visit visit) const {
     for (const LanePiece& piece : pieces_) {
@@ -70,21 +73,21 @@ class LaneRuns {
     }
   }
 
-  /// A run that has not `common_run()` records.
+  /// A run whose length is not `common_run()`.
   struct OddRun {
     std::uint64_t number = 0;
     std::uint64_t records = 0;
   };
   std::uint64_t common_run() const noexcept { return common_run_; }
-  /// Ascending.
+  /// Ascending by number.
   std::vector<OddRun> odd_runs() const;
 
  private:
   std::vector<LanePiece> pieces_;
   std::shared_ptr<const RunLine> line_;
-  std::uint64_t first_position_ = 0;  // in the line
-  std::uint64_t cut_front_ = 0;       // records of the first run that the lane has not
-  std::uint64_t last_records_ = 0;    // records that it has of the last run
+  std::uint64_t first_position_ = 0;  // position in the line of the lane's first run
+  std::uint64_t cut_front_ = 0;       // records of the first run that belong to the lane before
+  std::uint64_t last_records_ = 0;    // records of the last run that belong to this lane
   std::uint64_t runs_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t common_run_ = 1;

@@ -18,7 +18,8 @@
 
 namespace dovetail::detail {
 
-/// Consecutive outputs of one pass that a lane gives: all that it has of the pass, or up to where a segment of it ends.
+/// Consecutive outputs of one pass that a lane gives: as far as the lane has them, or up to the end
+/// of a segment.
 struct PassBegin {
   PassOrder order;
   std::uint64_t begin = 0;  ///< Outputs [begin, end) of the pass.
@@ -27,11 +28,12 @@ struct PassBegin {
   std::uint32_t source = 0;
 };
 
-/// Walks a lane output by output: the passes of a lane, and in a mix the turns of its sources. `Passes` has
+/// Walks a lane output by output, through its passes and, in a mix, the turns of its sources.
+/// `Passes` has
 ///
-///     using Runs = ...;                 see `PassWalk`
-///     Runs begin(const PassBegin&);  a pass of a source begins; the one before it has ended
-///     void end(std::uint32_t source);   it has given its last output
+///     using Runs = ...;                see `PassWalk`
+///     Runs begin(const PassBegin&);    a pass of a source begins; the previous one has ended
+///     void end(std::uint32_t source);  the pass of that source has given its last output
 ///
 /// Ownership: shares the layout, borrows the passes.
 /// Threads:   none.
@@ -51,45 +53,47 @@ class LaneWalk {
   LaneWalk(const LaneWalk&) = delete;
   LaneWalk& operator=(const LaneWalk&) = delete;
 
-  /// The next output's number.
+  /// The number of the next output.
   std::uint64_t position() const noexcept { return position_; }
 
-  /// Rows that follow each other and are planned alike.
+  /// Consecutive rows with the same status.
   struct Part {
     std::size_t rows = 0;
     RowStatus status = RowStatus::empty;  ///< `empty`, `first` or `repeated`.
   };
-  /// Fills the front of `out`, which is not empty, with the next rows: all of them, or up to where the status may change.
-  /// None where runs are not ready. Of rows that are empty the entries are left alone.
-  /// Cost: no allocation, but where a pass begins.
+  /// Fills the front of `out` with the next rows: all of them, or up to where the status may
+  /// change. `rows` is 0 if runs are not ready. Entries of empty rows are not written. Needs: `out`
+  /// is not empty.
+  /// Cost: allocates only where a pass begins.
   Part next(std::span<Entry> out);
 
  private:
-  static constexpr std::size_t kMixedRows = 256;  // of a mix, taken together
+  static constexpr std::size_t kMixedRows = 256;  // rows of a mix that are taken together
 
-  /// A source's part of the segment under way.
+  /// The state of one source in the current segment.
   struct Track {
     std::unique_ptr<PassWalk<Runs>> walk;
-    std::uint64_t pass_end = 0;  // in outputs of the pass
-    std::uint64_t next = 0;      // outputs of the source in the base lane that lie behind
-    std::uint64_t end = 0;       // and with the whole segment
-    std::size_t rows = 0;        // of those that are taken together
-    std::uint64_t ready = 0;     // that it gives at once
-    std::span<Entry> taken;      // for them, and not yet dealt
+    std::uint64_t pass_end = 0;  // where the segment ends in this pass; in outputs of the pass
+    std::uint64_t next = 0;      // outputs of the source in the base lane before the next one
+    std::uint64_t end = 0;       // value of `next` at the end of the segment
+    std::size_t rows = 0;        // rows of this source in the current batch of mixed rows
+    std::uint64_t ready = 0;     // outputs that the source can give now
+    std::span<Entry> taken;      // entries of these rows that are not dealt yet
   };
 
   bool enter_segment();
   void begin_pass(std::uint32_t source);
   std::size_t take(std::uint32_t source, std::span<Entry> out);
   std::size_t take_mixed(std::span<Entry> out);
-  /// How many of the rows, which these sources give, can be taken now; notes how many each source gives.
+  /// How many of the rows with these `sources` can be taken now. Sets `Track::rows` of each source
+  /// to its share.
   std::size_t ready_rows(std::span<const std::uint32_t> sources);
 
   std::shared_ptr<const LaneLayout> layout_;
   Passes& passes_;
   PassOrders orders_;
   std::uint64_t position_;
-  BaseRange segment_;  // what is left of it
+  BaseRange segment_;  // the part that is not walked yet
   RowStatus status_ = RowStatus::first;
   std::vector<Track> tracks_;  // one per source
 };
@@ -165,7 +169,7 @@ std::size_t LaneWalk<Passes>::take_mixed(std::span<Entry> out) {
     layout_->epoch->mixed->sources(segment_.output + done, row_sources);
     row_sources = row_sources.first(ready_rows(row_sources));
     if (row_sources.empty()) break;
-    // All rows of a source are taken at once, one source after the other, and then dealt.
+    // Take all rows of a source at once, source by source, then deal them to the rows.
     std::size_t taken = 0;
     for (std::uint32_t source = 0; taken < row_sources.size(); ++source) {
       Track& track = tracks_[source];

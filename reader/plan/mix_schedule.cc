@@ -11,7 +11,7 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 55;
-constexpr std::size_t kMaxEntries = 256;  // each has a table
+constexpr std::size_t kMaxEntries = 256;  // each entry has a table of 256 KiB
 
 Error bad_entry(std::size_t entry, const std::string& why) {
   return Error(Errc::invalid_option, "mix.schedule[" + std::to_string(entry) + "]: " + why);
@@ -57,7 +57,7 @@ Result<std::shared_ptr<const MixEntries>> make_entries(const Mix& mix, std::size
 MixSchedule::MixSchedule(std::shared_ptr<const MixEntries> entries, std::uint64_t rows_per_lane)
     : entries_(std::move(entries)), rows_per_lane_(rows_per_lane) {
   for (const MixEntry& entry : *entries_) {
-    // Beyond the last row that any lane may have, a change of weights changes nothing.
+    // No lane has more than kMaxRows rows, so a later change of weights has no effect.
     const std::uint64_t row = product_overflows(entry.from_step, rows_per_lane)
                                   ? kMaxRows
                                   : std::min(kMaxRows, entry.from_step * rows_per_lane);
@@ -124,7 +124,7 @@ Result<std::uint64_t> MixSchedule::rows(const Mix& mix, std::span<const std::uin
     }
     return mix.steps * rows_per_lane_;
   }
-  // The rules hold up to some row (first) or from some row on (all), so that row is found by bisection.
+  // `first` holds up to some row and `all` from some row on, so bisection finds that row.
   const bool first = mix.stop == MixStop::first;
   const auto reached = [&](std::uint64_t rows) {
     return first ? !none_passed(rows, lengths) : all_passed(rows, lengths);

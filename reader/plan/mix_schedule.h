@@ -12,7 +12,7 @@
 
 namespace dovetail::detail {
 
-/// Opens the hashes that concern mixes.
+/// The first word of every hash that concerns mixes.
 inline constexpr std::uint64_t kMixTag = 0x6D6978;  // "mix"
 
 /// The weights of a mix from some step on.
@@ -21,30 +21,34 @@ struct MixEntry {
   MixTable table;
 };
 
-/// The checked schedule of a mix.
+/// The checked schedule of a mix, ascending by step.
 using MixEntries = std::vector<MixEntry>;
 
-/// Checks weights and stop rule. Errors: `invalid_option` naming the entry and what is allowed.
+/// Checks weights and stop rule. Errors: `invalid_option`, which names the entry and the allowed
+/// values.
 Result<std::shared_ptr<const MixEntries>> make_entries(const Mix& mix, std::size_t sources);
 
-/// Which source each row of a lane comes from, through all changes of weights. All lanes have the same.
+/// Maps each row of a lane to its source, through all changes of weights. The map is the same for
+/// all lanes.
 ///
 /// Threads: const calls may run concurrently.
 class MixSchedule {
  public:
-  /// Steps of the entries are counted in steps of `rows_per_lane` rows.
+  /// `from_step` of each entry counts steps of `rows_per_lane` rows.
   MixSchedule(std::shared_ptr<const MixEntries> entries, std::uint64_t rows_per_lane);
 
   std::uint32_t source_at(std::uint64_t row) const noexcept;
-  /// Rows below `rows` that are the source's. Cost: two binary searches.
+  /// The number of rows in [0, `rows`) that come from the source. Cost: two binary searches.
   std::uint64_t count(std::uint32_t source, std::uint64_t rows) const noexcept;
   /// Fills `out` with the sources of the rows from `row` on.
   void sources(std::uint64_t row, std::span<std::uint32_t> out) const noexcept;
-  /// Whether a source has rows at all.
+  /// Whether the source has any rows, which means a weight above 0 in some entry.
   bool used(std::uint32_t source) const noexcept;
 
-  /// Rows of a lane whose parts of the sources have these lengths, the ones of used sources above 0.
-  /// Errors: `invalid_option` for `MixStop::all` and a source that never ends, or an epoch of 2^55 rows and more.
+  /// The number of rows of a lane, by the stop rule of `mix`. `lengths` are the lane's records of
+  /// each source; those of used sources are above 0.
+  /// Errors: `invalid_option` if `MixStop::all` waits for a source that never ends, or if the lane
+  ///         has 2^55 rows or more.
   Result<std::uint64_t> rows(const Mix& mix, std::span<const std::uint64_t> lengths) const;
 
  private:

@@ -36,7 +36,7 @@ Result<std::vector<std::uint32_t>> MixTable::normalise(std::span<const std::uint
 }
 
 MixTable::MixTable(std::vector<std::uint32_t> weights) : weights_(std::move(weights)), source_at_(kPeriod) {
-  struct Job {  // the next one of a source
+  struct Job {  // the next job of a source
     std::uint32_t source = 0;
     std::uint64_t done = 0;
     std::uint64_t release = 0;
@@ -53,7 +53,8 @@ MixTable::MixTable(std::vector<std::uint32_t> weights) : weights_(std::move(weig
     for (Job& job : jobs) {
       if (job.release <= row && (next == nullptr || job.deadline < next->deadline)) next = &job;
     }
-    // Some job is always released: the shares add up to the rows. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
+    // Some job is always released, because the shares add up to the number of rows.
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     source_at_[row] = static_cast<std::uint16_t>(next->source);
     const std::uint64_t weight = weights_[next->source];
     ++next->done;

@@ -19,7 +19,8 @@ std::uint32_t slots_of_pool(const PassKey& key, std::uint64_t records) noexcept 
   return key.shuffled && slots > 1 ? slots : 0;
 }
 
-// As many as leave each of them at least `open_runs` runs; one where there are fewer.
+// The most groups that leave each group at least `open_runs` runs; one group if there are fewer
+// runs.
 std::uint64_t count_groups(const PassKey& key, std::uint64_t runs) noexcept {
   if (!key.shuffled) return runs;
   return std::max<std::uint64_t>(runs / key.open_runs, runs > 0 ? 1 : 0);
@@ -27,8 +28,8 @@ std::uint64_t count_groups(const PassKey& key, std::uint64_t runs) noexcept {
 
 }  // namespace
 
-// A sequential lane is the shuffled one with nothing permuted, one run open and no pool: each output then is the input
-// of the same number.
+// A sequential lane is a shuffled lane with an identity permutation, one open run and no pool. So
+// each output is the input of the same number.
 PassLayout::PassLayout(LaneRuns runs, const PassKey& key)
     : runs_(std::move(runs)),
       shuffled_(key.shuffled),
@@ -85,7 +86,7 @@ PassLayout::OddIterator PassLayout::first_odd(std::uint64_t position) const noex
 }
 
 std::uint64_t PassLayout::records_before(std::uint64_t position) const noexcept {
-  // Modulo 2^64 all along: intermediate values may wrap, the result is below 2^55.
+  // The arithmetic is modulo 2^64: intermediate values may wrap, the result is below 2^55.
   return position * runs_.common_run() + excess_before(first_odd(position));
 }
 

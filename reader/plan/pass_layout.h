@@ -13,18 +13,19 @@
 
 namespace dovetail::detail {
 
-/// What the order of a pass over a lane depends on beside its runs.
+/// The parameters that, with its runs, determine the order of a pass over a lane.
 struct PassKey {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
   std::uint32_t lane = 0;
-  bool shuffled = true;         ///< False: runs in line order, one record after the other.
-  std::uint32_t open_runs = 1;  ///< In a group, at least, where there are so many; at least 1.
-  std::uint32_t pool = 1;       ///< At least 1.
+  bool shuffled = true;  ///< False: runs in line order, and the records of each run in order.
+  /// The least number of runs in a group, at least 1. A lane with fewer runs has one group.
+  std::uint32_t open_runs = 1;
+  std::uint32_t pool = 1;  ///< At least 1.
 };
 
-/// The static part of the order of one pass over a lane: its runs in the order in which they are opened, the groups of
-/// runs that are interleaved, and the keys of its pool.
+/// The static part of the order of one pass over a lane: the order in which its runs are opened,
+/// the groups of interleaved runs, and the keys of its pool.
 ///
 /// Threads: const calls may run concurrently.
 /// Cost:    memory for the lane's runs, and for every run whose length is not the most common one. Shards with one run
@@ -39,7 +40,7 @@ class PassLayout {
 
   /// The run opened as number `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept { return runs_.run(order_(position)); }
-  /// Calls `visit` with how many records they have, run after run.
+  /// Calls `visit` with the number of records of each run opened as number [`position`, `end`).
   template <typename Visit>
   void for_each_length(std::uint64_t position, std::uint64_t end, Visit visit) const {
     auto odd = first_odd(position);
@@ -49,38 +50,42 @@ class PassLayout {
       if (is_odd) ++odd;
     }
   }
-  /// The order in which a run of so many records gives them. Cost: a draw.
+  /// The order in which the run opened as number `position`, of `length` records, gives them. Cost:
+  /// one block of Philox.
   Stride deal(std::uint64_t position, std::uint64_t length) const noexcept;
-  /// The turn with which the pause of a run begins that is opened as number `position`, of a group of so many turns.
+  /// The turn at which the run opened as number `position` begins its pause, in a group of `turns`
+  /// turns.
   std::uint64_t pause(std::uint64_t position, std::uint64_t turns) const noexcept;
 
-  /// Groups of runs that are open together.
+  /// The number of groups.
   std::uint64_t groups() const noexcept { return groups_; }
   /// Position of the first run of a group; `runs()` for `groups()`.
   std::uint64_t group_begin(std::uint64_t group) const noexcept;
-  /// Inputs of the pool before the first of `group`; `records()` for `groups()`.
+  /// The inputs of the pool before the first input of `group`; `records()` for `groups()`.
   std::uint64_t inputs_before(std::uint64_t group) const noexcept { return records_before(group_begin(group)); }
-  /// The group that holds an input, below `records()`.
+  /// The group that holds `input`, which is below `records()`.
   std::uint64_t group_of(std::uint64_t input) const noexcept;
-  /// The most runs that a group has.
+  /// The number of runs of the largest group.
   std::uint64_t largest_group() const noexcept;
 
-  /// Slots of the pool; at most `records()`. 0 instead of 1: such a pool gives every record back at once.
+  /// Slots of the pool, at most `records()`. 0 stands for 1: such a pool passes every record on at
+  /// once.
   std::uint32_t pool() const noexcept { return pool_; }
   const Draws& pool_draws() const noexcept { return pool_draws_; }
-  /// The slots in the order in which they are emptied at the end.
+  /// The order in which the slots are emptied at the end of the pass.
   const Permutation& drain() const noexcept { return drain_; }
 
  private:
   /// A run whose length is not the common one.
   struct OddRun {
     std::uint64_t position = 0;
-    /// What this run and the odd ones before it have more than as many common ones; modulo 2^64, since it may be less.
+    /// How many more records this and all earlier odd runs have than runs of the common length
+    /// would. Modulo 2^64, because the difference may be negative.
     std::uint64_t excess = 0;
   };
 
   using OddIterator = std::vector<OddRun>::const_iterator;
-  /// The first odd run at or behind a position.
+  /// The first odd run at or after `position`.
   OddIterator first_odd(std::uint64_t position) const noexcept;
   std::uint64_t excess_before(OddIterator odd) const noexcept {
     return odd == odd_runs_.begin() ? 0 : (odd - 1)->excess;

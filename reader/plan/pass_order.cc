@@ -11,7 +11,7 @@ namespace dovetail::detail {
 Run ScatteredLane::run(std::uint64_t position) const noexcept {
   const std::uint64_t id = source.first_id + records(begin + position);
   const auto first = facts->first_id.begin() + source.first_shard;
-  // Shards without records share their first id with the next one.
+  // Shards without records have the same first id as the next shard; `upper_bound` skips them.
   const auto after = std::upper_bound(first, first + source.shards, id);
   const auto shard = static_cast<std::uint32_t>(after - facts->first_id.begin()) - 1;
   return {.shard = shard, .first_record = id - facts->first_id[shard], .count = 1, .first_id = id};

@@ -13,12 +13,12 @@
 
 namespace dovetail::detail {
 
-/// A lane of `OrderKind::global`: a range of positions of one permutation of all records of a source. Each record is a
-/// run of its own.
+/// A lane of `OrderKind::global`: a range of positions in one permutation of all records of a
+/// source. Each record is a run of its own.
 struct ScatteredLane {
   std::shared_ptr<const PlanFacts> facts;
   Source source;
-  Permutation records;      ///< Of the source.
+  Permutation records;      ///< The permutation of all records of the source.
   std::uint64_t begin = 0;  ///< Positions of the lane: [begin, end).
   std::uint64_t end = 0;
 
@@ -37,30 +37,31 @@ class PassOrder {
   std::uint64_t records() const noexcept {
     return layout_ != nullptr ? layout_->records() : scattered_->end - scattered_->begin;
   }
-  /// The groups of runs that are dealt together; none with `OrderKind::global`.
+  /// The number of groups; 0 with `OrderKind::global`.
   std::uint64_t groups() const noexcept { return layout_ != nullptr ? layout_->groups() : 0; }
-  /// The position of a group's first run; `runs()` for `groups()`. Needs: there are groups.
+  /// The position of the first run of `group`; `runs()` for `groups()`. Needs: `groups() > 0`.
   std::uint64_t group_begin(std::uint64_t group) const noexcept { return layout_->group_begin(group); }
-  /// The first group that outputs from `end` on alone need. Needs: there are groups.
+  /// The number of groups that the outputs before `end` need. Later groups are needed only by
+  /// outputs from `end` on. Needs: `groups() > 0`.
   std::uint64_t groups_before(std::uint64_t end) const noexcept;
-  /// The most runs of a group; 0 where there are none.
+  /// The number of runs of the largest group; 0 if there are no groups.
   std::uint64_t largest_group() const noexcept { return layout_ != nullptr ? layout_->largest_group() : 0; }
   std::uint64_t runs() const noexcept { return layout_ != nullptr ? layout_->runs() : records(); }
   /// The run opened as number `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept {
     return layout_ != nullptr ? layout_->run(position) : scattered_->run(position);
   }
-  /// The order in which the run opened as number `position`, of so many records, gives them.
+  /// The order in which the run opened as number `position`, of `length` records, gives them.
   Stride deal(std::uint64_t position, std::uint64_t length) const noexcept {
     return layout_ != nullptr ? layout_->deal(position, length) : Stride{};
   }
-  /// One output, below `records()`, without the ones before it.
+  /// The pick of one output, below `records()`. Does not compute the outputs before it.
   Pick at(std::uint64_t output) const;
 
  private:
   template <class Runs>
   friend class PassWalk;
-  std::shared_ptr<const PassLayout> layout_;  // one of the two is there
+  std::shared_ptr<const PassLayout> layout_;  // exactly one of the two is set
   std::shared_ptr<const ScatteredLane> scattered_;
 };
 

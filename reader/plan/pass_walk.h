@@ -17,19 +17,23 @@
 
 namespace dovetail::detail {
 
-/// What a slot of the pool holds where a walk begins in the middle of a pass.
+/// The content of a pool slot where a walk begins in the middle of a pass.
 struct PooledPick {
   std::uint32_t slot = 0;
   Pick pick;  ///< The run by its position in the pass.
 };
 
-/// Walks a pass output by output. `Runs`, see `InputWalk`, has beside that
+/// Walks a pass output by output. Besides the members that `InputWalk` needs, `Runs` has
 ///
-///     bool restore(std::span<const PooledPick>, std::span<Entry> pool);  fills the slots, once; false: not yet
-///     void entered(std::span<const Entry>);  these come into the pool now
-///     void retire(std::span<Entry> pool);  all records of the open group are on their way: those that have not left the
-///                                   pool are there, and may be changed
-///     Entry scattered(std::uint64_t position);                           the only record of a run, of `OrderKind::global`
+///     bool restore(std::span<const PooledPick>, std::span<Entry> pool);
+///                  fills the slots, once; false if the records are not ready yet
+///     void entered(std::span<const Entry>);
+///                  these entries enter the pool now
+///     void retire(std::span<Entry> pool);
+///                  all records of the open group have been dealt; those that have not left the
+///                  pool are in `pool`, and may be changed
+///     Entry scattered(std::uint64_t position);
+///                  the only record of a run of `OrderKind::global`
 ///
 /// Ownership: owns the runs, shares the order.
 /// Threads:   none.
@@ -39,8 +43,8 @@ class PassWalk {
  public:
   using Entry = typename Runs::Entry;
 
-  /// Before output `output`, at most the pass's records. Cost: about K ln K
-  /// draws for a pool of K slots; it does not depend on `output`.
+  /// Starts before output `output`, at most the records of the pass. Cost: about K ln K draws for a
+  /// pool of K slots; independent of `output`.
   PassWalk(PassOrder order, std::uint64_t output, Runs runs)
       : order_(std::move(order)), position_(output), runs_(std::move(runs)) {
     if (order_.layout_ == nullptr) return;
@@ -54,14 +58,15 @@ class PassWalk {
   std::uint64_t position() const noexcept { return position_; }
   Runs& runs() noexcept { return runs_; }
 
-  /// Fills the front of `out` with the next outputs, and returns how many: fewer than `out` has only where runs are not
-  /// ready. Needs: as many left in the pass. Cost: no allocation.
+  /// Fills the front of `out` with the next outputs and returns their number. That is less than
+  /// `out.size()` only if runs are not ready. Needs: the pass has `out.size()` outputs left. Cost:
+  /// no allocation.
   std::size_t next(std::span<Entry> out);
-  /// So many `next` gives without opening another group; 0 where runs are not ready.
+  /// Outputs that `next` can give without opening a further group; 0 if runs are not ready.
   std::uint64_t ready_outputs();
 
-  /// What is in flight at this position: exactly the entries of `pooled()`, the rest of `open_runs()`, and the runs from
-  /// position `next_run()` on are still to come. Needs: runs that are ready whenever they are asked.
+  /// The records that have not left the pass: the entries of `pooled()`, the rest of `open_runs()`,
+  /// and all runs from position `next_run()` on. Needs: `Runs::ready` never returns false.
   std::vector<Entry> pooled() const;
   std::vector<OpenRun> open_runs() const {
     return walk_ == nullptr || position_ == 0 ? std::vector<OpenRun>{} : walk_->inputs.open_runs();
@@ -76,18 +81,18 @@ class PassWalk {
     Walk(const PassLayout& layout, Runs& runs)
         : lane(layout), inputs(layout, runs), slots(layout), pool(layout.pool()) {}
 
-    /// Outputs whose slot is refilled; the others empty the pool.
+    /// Outputs whose slot is refilled; later outputs empty the pool.
     std::uint64_t refilled() const noexcept { return lane.records() - lane.pool(); }
-    /// Puts the inputs in `entries` into the slots that the outputs from `output` on leave, and these outputs in their
-    /// place.
+    /// Exchanges each input in `entries` with the content of the slot that its output empties.
+    /// `entries` then holds the outputs from `output` on.
     void pass_through_pool(std::uint64_t output, std::span<Entry> entries, const Runs& runs) noexcept;
 
     const PassLayout& lane;
     InputWalk<Runs> inputs;
     SlotDraws slots;
     std::vector<Entry> pool;
-    std::size_t filled = 0;        // slots of the pool
-    std::vector<PooledPick> held;  // to be restored
+    std::size_t filled = 0;        // slots of the pool that are filled
+    std::vector<PooledPick> held;  // contents of the pool that are still to be restored
   };
 
   void begin_in_the_middle();
@@ -173,7 +178,7 @@ std::uint64_t PassWalk<Runs>::ready_outputs() {
   if (walk_ == nullptr || position_ >= walk_->refilled()) return walk_ == nullptr || fill_pool() ? left : 0;
   if (!fill_pool()) return 0;
   const std::uint64_t inputs = walk_->inputs.left_in_group();
-  return inputs == walk_->refilled() - position_ ? left : inputs;  // the pool empties without another group
+  return inputs == walk_->refilled() - position_ ? left : inputs;  // no further group is needed
 }
 
 template <class Runs>
@@ -187,13 +192,13 @@ std::vector<typename PassWalk<Runs>::Entry> PassWalk<Runs>::pooled() const {
   return entries;
 }
 
-/// Runs of which nothing but the order is asked: an entry is a pick, and each run is ready at once.
+/// `Runs` for walks that need only the order: an entry is a pick, and every run is ready.
 class PickRuns {
  public:
   using Entry = Pick;
   using Bases = SideBySide<std::uint64_t>;
 
-  /// Picks number the runs of the pass from `first_run`.
+  /// The runs of the pass have the numbers from `first_run` on in picks.
   explicit PickRuns(std::uint64_t first_run) noexcept : first_run_(first_run) {}
 
   bool ready(const RunGroup&) const noexcept { return true; }

@@ -43,7 +43,8 @@ Permutation Permutation::keyed(std::uint64_t size, const Draws& keys) noexcept {
 
 std::uint64_t Permutation::operator()(std::uint64_t position) const noexcept {
   if (rounds_ == 0) return position;
-  // The grid has up to `rows_ - 1` cells too many; a walk that steps on one goes on until it is back inside.
+  // The table has up to `rows_ - 1` surplus cells. A result that is such a cell is mapped again
+  // until it is below `size_`.
   do {
     position = mix_once(position);
   } while (position >= size_);

@@ -8,15 +8,16 @@
 
 namespace dovetail::detail {
 
-/// A keyed bijection of [0, size): a permutation that is computed, not stored. docs/order.md, "Permutations".
+/// A keyed bijection of [0, size): a permutation that is computed, not stored. docs/order.md,
+/// "Permutations".
 ///
 /// Threads: const calls may run concurrently.
-/// Cost:    some 50 ns a call, whatever the size; no allocation.
+/// Cost:    about 50 ns a call for any size; no allocation.
 class Permutation {
  public:
-  /// Leaves every position where it is.
+  /// Maps every position to itself.
   static Permutation identity(std::uint64_t size) noexcept;
-  /// Needs size below 2^62. An empty one is never called.
+  /// Needs: `size` below 2^62. A permutation of size 0 has no positions to ask for.
   static Permutation keyed(std::uint64_t size, const Draws& keys) noexcept;
 
   std::uint64_t size() const noexcept { return size_; }
@@ -26,7 +27,7 @@ class Permutation {
   std::uint64_t inverse(std::uint64_t number) const noexcept;
 
  private:
-  // Few positions mix slowly, so they get more rounds; measured in tests/plan/permutation_test.cc.
+  // Few positions mix slowly and need more rounds; measured in tests/plan/permutation_test.cc.
   static constexpr std::uint64_t kSmallSize = 256;
   static constexpr std::uint32_t kSmallRounds = 24;
   static constexpr std::uint32_t kRounds = 8;

@@ -27,8 +27,8 @@ constexpr std::uint32_t high_word(std::uint64_t value) noexcept {
   return static_cast<std::uint32_t>(value >> 32);
 }
 
-/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers, SC'11): a keyed permutation of 128-bit counters
-/// whose outputs are random numbers, each computable without the others.
+/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers, SC'11): a keyed permutation
+/// of 128-bit counters. Its outputs are random numbers, and each is computed without the others.
 constexpr PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) noexcept {
   for (int round = 0; round < kPhiloxRounds; ++round) {
     const std::uint64_t product0 = kPhiloxMultiplier0 * counter[0];

@@ -21,7 +21,7 @@ Error impossible_base(std::uint32_t epoch, const LaneGrid& base) {
                                          " rows, which gives no steps: it was not taken from this dataset");
 }
 
-/// Lays out the present phase of an epoch that was changed.
+/// Applies the past phases of an epoch to `layout`, up to the present phase.
 Result<void> replay(const EpochPast& past, EpochLayout& layout, std::uint64_t first_phase_steps) {
   const PlanFacts& facts = *layout.facts;
   std::uint64_t possible = first_phase_steps;

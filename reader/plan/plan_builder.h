@@ -12,20 +12,22 @@
 
 namespace dovetail::detail {
 
-/// Refuses what no run could have reached. Errors: `bad_state`.
+/// Rejects states that no job can have reached. Errors: `bad_state`.
 Result<void> check_state(const State& state);
 
-/// Facts of a plan that continues from a state. Errors: see `Plan::resume`.
+/// The facts of a plan that continues from `state`. Errors: see `Plan::resume`.
 Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options,
                                const State& state);
 
-/// Refuses plans that have no steps in any epoch, and keeps the lengths of lanes that are the same in all.
+/// Rejects plans in which some epoch has no steps. Sets `facts.lengths` if they are the same in all
+/// epochs.
 Result<void> check_epochs(PlanFacts& facts);
 
-/// Refuses a state whose steps the epoch does not have. Errors: `state_mismatch`.
+/// Rejects a state whose steps the epoch does not have. Errors: `state_mismatch`.
 Result<void> check_start(const std::shared_ptr<const PlanFacts>& facts);
 
-/// Lays out an epoch. Errors: `no_steps`, or `state_mismatch` for a past that cannot have been.
+/// Lays out an epoch. Errors: `no_steps`; `state_mismatch` for a past that is impossible with this
+/// dataset.
 Result<std::shared_ptr<const EpochLayout>> make_layout(const std::shared_ptr<const PlanFacts>& facts,
                                                        std::uint32_t epoch);
 

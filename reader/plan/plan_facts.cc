@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kOrderVersion = 2;
 constexpr std::uint64_t kOrderIdTag = 0x6F72646572;  // "order"
-// A lane remembers each of its runs that has not the common length, so a manifest must not be able to claim any number.
+// A lane stores each run of an uncommon length, so the number that a manifest can cause is bounded.
 constexpr std::uint64_t kMaxOddRuns = std::uint64_t{1} << 28;
 
 Error out_of_range(const std::string& field, std::uint64_t value, const std::string& allowed) {
@@ -156,7 +156,8 @@ Result<void> check_odd_runs(std::span<const ShardShape> shards) {
                       "at most " + std::to_string(kMaxOddRuns) + " are allowed; pack the shards with one run_records");
 }
 
-/// With `Assign::runs` all runs of a source have one length, so that the lanes' ends follow from the shards.
+/// With `Assign::runs` all runs of a source must have one length, so that the ends of the lanes
+/// follow from the shards.
 Result<void> check_one_run(const PlanFacts& facts, const Source& source) {
   const ShardShape* first = nullptr;
   for (std::uint32_t shard = source.first_shard; shard < source.first_shard + source.shards; ++shard) {

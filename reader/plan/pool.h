@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// The slot that each output of a lane leaves while the pool is refilled.
+/// The slot that each output of a lane empties, for outputs whose slot is refilled.
 ///
 /// Needs:     a lane with a pool.
 /// Ownership: borrows the layout.
@@ -20,13 +20,14 @@ class SlotDraws {
  public:
   explicit SlotDraws(const PassLayout& lane) noexcept : lane_(lane) {}
 
-  /// Below `lane.pool()`; `output` below `lane.records() - lane.pool()`.
+  /// A slot below `lane.pool()`. `output` is below `lane.records() - lane.pool()`.
   std::uint32_t operator()(std::uint64_t output) noexcept { return from(output).front(); }
-  /// The same for `output` and those after it, as many as are drawn at once. The next call invalidates it.
+  /// The slots of `output` and later outputs, as many as one batch of draws holds. The next call
+  /// invalidates the span.
   std::span<const std::uint32_t> from(std::uint64_t output) noexcept {
     return batch_of(output).subspan(output % Draws::kBatch);
   }
-  /// The same for those before `output`, which is above 0.
+  /// The slots of outputs before `output`, which is above 0; likewise.
   std::span<const std::uint32_t> before(std::uint64_t output) noexcept {
     return batch_of(output - 1).first((output - 1) % Draws::kBatch + 1);
   }
@@ -44,17 +45,19 @@ class SlotDraws {
   std::array<std::uint32_t, Draws::kBatch> slots_{};
 };
 
-/// The input that a slot holds.
+/// A slot of the pool and the input that it holds.
 struct Held {
   std::uint64_t input = 0;
   std::uint32_t slot = 0;
 };
 
-/// The input that output `output`, below `lane.records()`, emits. Cost: a walk back over about `lane.pool()` draws.
+/// The input that leaves the pool as output `output`, below `lane.records()`. Cost: a walk back
+/// over about `lane.pool()` draws.
 std::uint64_t input_of_output(const PassLayout& lane, std::uint64_t output);
 
-/// What every slot holds before output `output`, at most `lane.records() - lane.pool()`; ascending inputs.
-/// Cost: a walk back over about K ln K draws for a pool of K.
+/// The content of every slot before output `output`, which is at most `lane.records() -
+/// lane.pool()`. Ascending by input. Cost: a walk back over about K ln K draws for a pool of K
+/// slots.
 std::vector<Held> pool_before(const PassLayout& lane, std::uint64_t output);
 
 }  // namespace dovetail::detail

@@ -23,7 +23,7 @@ std::string name_of(std::uint64_t number) {
   return std::to_string(number);
 }
 
-/// Collects what differs between a state and the options that are to continue it.
+/// Collects the differences between a state and the options of the plan that continues from it.
 class Differences {
  public:
   template <class Value>
@@ -66,7 +66,7 @@ Result<void> compare(const PlanFacts& facts, const State& state) {
   return differences.result();
 }
 
-/// Whether a run goes on with the lanes of a phase.
+/// Whether `options` continue the lanes of `phase` unchanged.
 bool fits(const PlanOptions& options, const State::Phase& phase) {
   if (options.replicate == 0 || options.world < options.replicate) return false;
   const std::uint64_t readers = options.world / options.replicate;
@@ -88,7 +88,7 @@ Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, cons
   if (auto compared = compare(*facts, state); !compared) return compared.error();
 
   EpochPast past{state.epoch, state.phases};
-  // A phase without steps leaves the rest as it found it.
+  // A phase without steps took nothing from the rest before it.
   if (same_lanes || present.steps == 0) past.phases.pop_back();
   if (past.phases.size() > State::kMaxChanges) {
     return Error(Errc::too_many_changes,

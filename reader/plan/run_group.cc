@@ -34,7 +34,7 @@ void RunGroup::open(std::uint64_t group) {
     Member& pausing = members_[index];
     if (pausing.length == turns_) continue;
     pausing.pause = lane_.pause(first_run_ + index, turns_);
-    // Not an end but a beginning where it is past the last turn.
+    // A pause that passes the last turn continues in the first turns, and ends there.
     const std::uint64_t until = pausing.pause + (turns_ - pausing.length);
     const std::uint64_t resumes = until < turns_ ? until : until - turns_;
     if (!gives(index, 0)) --section.runs;
@@ -76,7 +76,8 @@ bool RunGroup::gives(std::uint32_t index, std::uint64_t turn) const noexcept {
 std::uint64_t RunGroup::given_before(std::uint32_t index, std::uint64_t turn) const noexcept {
   const Member& member = members_[index];
   const std::uint64_t length = turns_ - member.length;
-  // The pause is [pause, pause + length), of which what is past the last turn comes at the beginning.
+  // The pause is [pause, pause + length). Turns of it past the last turn come at the beginning of
+  // the group instead.
   const std::uint64_t early = member.pause + length > turns_ ? member.pause + length - turns_ : 0;
   std::uint64_t paused = std::min(turn, early);
   if (turn > member.pause) paused += std::min(turn - member.pause, length - early);

@@ -36,7 +36,7 @@ RunLine::RunLine(std::shared_ptr<const PlanFacts> facts, std::uint32_t source, c
 
 Run RunLine::run(std::uint64_t position) const noexcept {
   const std::uint64_t number = order_(position);
-  // Shards without records share the first run of the next one.
+  // Shards without records have the same first run as the next shard; `upper_bound` skips them.
   const auto after = std::upper_bound(first_run_.begin(), first_run_.end(), number);
   const auto index = static_cast<std::size_t>(after - first_run_.begin()) - 1;
   const ShardShape& shape = facts_->dataset->shards[first_shard_ + index];
@@ -55,7 +55,7 @@ std::vector<RunLine::ShortRun>::const_iterator RunLine::first_short_run(std::uin
 
 std::uint64_t RunLine::records_before(std::uint64_t position) const noexcept {
   const auto found = first_short_run(position);
-  // Modulo 2^64 all along: the product may wrap, the result is below 2^55.
+  // The arithmetic is modulo 2^64: the product may wrap, the result is below 2^55.
   return position * run_records_ - (found == short_runs_.begin() ? 0 : (found - 1)->missing);
 }
 

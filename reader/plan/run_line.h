@@ -15,31 +15,31 @@ namespace dovetail::detail {
 /// The runs of all shards of a source, permuted and laid end to end: the line of `Assign::runs`.
 ///
 /// Threads: const calls may run concurrently.
-/// Cost:    memory for the shards; all runs but the last ones of shards have one length.
+/// Cost:    memory for the shards. Only the last run of a shard may be shorter than the others.
 class RunLine {
  public:
-  /// Needs: shards with one `run_records`, which `make_facts` has checked.
+  /// Needs: all shards have one `run_records`; `make_facts` has checked that.
   RunLine(std::shared_ptr<const PlanFacts> facts, std::uint32_t source, const Draws& keys);
 
-  /// Records of every run that is not the last one of its shard; no run has more.
+  /// The records of every run except the last run of a shard, which may have fewer.
   std::uint64_t run_records() const noexcept { return run_records_; }
   std::uint64_t runs() const noexcept { return order_.size(); }
-  /// The run at a position, below `runs()`.
+  /// The run at `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept;
-  /// Records of the runs before a position, at most `runs()`.
+  /// The records of all runs before `position`, which is at most `runs()`.
   std::uint64_t records_before(std::uint64_t position) const noexcept;
-  /// The run that holds a record of the line.
+  /// The position of the run that holds `record`, counted along the line.
   std::uint64_t position_of(std::uint64_t record) const noexcept;
 
-  /// A run that has fewer records.
+  /// A run with fewer than `run_records()` records.
   struct ShortRun {
     std::uint64_t position = 0;
     std::uint64_t records = 0;
-    std::uint64_t missing = 0;  ///< In this run and the short ones before it.
+    std::uint64_t missing = 0;  ///< Records missing in this and all earlier short runs.
   };
-  /// By their positions.
+  /// Ascending by position.
   const std::vector<ShortRun>& short_runs() const noexcept { return short_runs_; }
-  /// The first one at or behind a position.
+  /// The first short run at or after `position`.
   std::vector<ShortRun>::const_iterator first_short_run(std::uint64_t position) const noexcept;
 
  private:

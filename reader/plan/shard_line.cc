@@ -44,7 +44,8 @@ ShardLine::ShardLine(const PlanFacts& facts, std::uint32_t lanes, const Pass& pa
 }
 
 std::vector<std::uint64_t> ShardLine::file_lanes() const {
-  std::vector<std::uint64_t> lanes(std::min<std::size_t>(lanes_, shards_.size()));  // a state may name millions
+  // Do not allocate for all lanes: a state may name millions.
+  std::vector<std::uint64_t> lanes(std::min<std::size_t>(lanes_, shards_.size()));
   std::uint64_t begin = 0;
   for (std::size_t position = 0; position < shards_.size(); ++position) {
     lanes[position % lanes_] += record_ends_[position] - begin;

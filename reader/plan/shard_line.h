@@ -10,7 +10,7 @@
 
 namespace dovetail::detail {
 
-/// One pass over a source in an epoch. Sources that are not mixed have one only, pass 0.
+/// One pass over a source in an epoch. Without a mix there is one pass, number 0.
 struct Pass {
   std::uint32_t epoch = 0;
   std::uint32_t source = 0;
@@ -19,19 +19,21 @@ struct Pass {
 
 /// The seed of a pass.
 std::uint64_t pass_seed(const PlanFacts& facts, const Pass& pass) noexcept;
-/// The draws that decide the line of a pass, for `Purpose::shards` or `Purpose::run_line`.
+/// The draws that decide the line of a pass. `purpose` is `Purpose::shards` or `Purpose::run_line`.
 Draws line_draws(const PlanFacts& facts, const Pass& pass, Purpose purpose) noexcept;
 
-/// The shards of a pass in their order, and what each lane holds of them. Not with `Assign::runs`.
+/// The shards of a pass in line order, and the part of them that each lane holds. Not for
+/// `Assign::runs`.
 ///
-/// Ownership: none of `facts`, which every call that needs them is given.
+/// Ownership: does not keep `facts`; calls that need it take it as an argument.
 /// Threads:   const calls may run concurrently.
 /// Cost:      memory for the shards.
 class ShardLine {
  public:
   ShardLine(const PlanFacts& facts, std::uint32_t lanes, const Pass& pass);
 
-  /// Records of the lanes that hold shards, which are the first. With `Assign::files` only; even lanes are a formula.
+  /// The number of records of each lane that holds shards; these are the first lanes. Only for
+  /// `Assign::files`, because even lanes follow a formula.
   std::vector<std::uint64_t> file_lanes() const;
   /// The parts of shards that a lane holds, in line order; none of them empty.
   std::vector<LanePiece> pieces(const PlanFacts& facts, std::uint32_t lane) const;
@@ -41,9 +43,9 @@ class ShardLine {
                     std::vector<LanePiece>& pieces) const;
 
   std::uint32_t lanes_;
-  LaneLengths even_;                        // even: the lanes' cuts of the line
+  LaneLengths even_;                        // how even lanes cut the line
   std::vector<std::uint32_t> shards_;       // by position in the line
-  std::vector<std::uint64_t> record_ends_;  // records of the line up to and with each position
+  std::vector<std::uint64_t> record_ends_;  // records of the line up to the end of each position
 };
 
 }  // namespace dovetail::detail

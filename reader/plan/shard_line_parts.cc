@@ -17,7 +17,7 @@ Result<std::vector<LinePart>> shard_line(const Plan& plan, std::uint32_t epoch) 
   if (!state) return state.error();
   const std::uint32_t lanes = state->phases.front().lanes;
 
-  // The facts borrow the dataset; they do not outlive the plan.
+  // `facts` borrows the dataset, without ownership. That is safe because `plan` outlives `facts`.
   const std::shared_ptr<const DatasetShape> dataset(std::shared_ptr<void>(), &plan.dataset());
   const Result<detail::PlanFacts> facts = detail::make_facts(dataset, plan.options());
   if (!facts) return facts.error();

@@ -8,7 +8,7 @@
 
 namespace dovetail::detail {
 
-/// Rows of a table whose fields lie in an array each, so that the compiler uses vectors where it walks one.
+/// A table stored as one array for each field, so that the compiler vectorises loops over a field.
 ///
 /// Cost: allocates at construction only.
 template <class... Fields>
@@ -32,7 +32,8 @@ class SideBySide {
     std::apply([&](auto&... field) { ((field[size_] = values), ...); }, fields_);
     ++size_;
   }
-  /// Moves the rows from `slot` on one further. Needs: `slot <= size()`, and fewer rows than the most.
+  /// Inserts a row at `slot` and moves the rows from `slot` on up by one. Needs: `slot <= size()`,
+  /// and `size()` below the capacity.
   void insert(std::size_t slot, const Fields&... values) noexcept {
     if (slot == size_) return append(values...);
     for_each([&](auto& field) {

@@ -16,7 +16,8 @@ std::string in_epoch(const PlanFacts& facts) {
 }
 
 Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest) {
-  // A batch must be a multiple of the lanes of a reader. In a mix the lanes themselves depend on the batch.
+  // A batch must be a multiple of the lanes of a reader. In a mix the lane lengths depend on the
+  // batch, so no largest batch is known.
   const std::uint64_t largest = fewest * (grid.lanes / facts.readers);
   std::string advice =
       facts.mix == nullptr ? "the largest batch that works is " + std::to_string(largest) : "use a smaller batch";
@@ -27,8 +28,8 @@ Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t 
                                    in_epoch(facts) + ": " + advice);
 }
 
-/// The most readers, each with one lane, that all get a record: with `files` in every epoch, however the empty shards
-/// fall.
+/// The most readers with one lane each for which every lane has a record. With `files` this holds
+/// in every epoch, for any placement of the empty shards.
 std::uint64_t most_readers(const PlanFacts& facts) {
   if (facts.options.assign != Assign::files) return facts.records;
   return facts.dataset->shards.size() / (std::uint64_t{facts.empty_shards} + 1);
@@ -38,7 +39,8 @@ Error too_many_lanes(const PlanFacts& facts, const LaneGrid& grid) {
   std::uint64_t readers = most_readers(facts);
   std::string condition;
   if (facts.options.tail == Tail::drop) {
-    // Whole files give no bound on the records of the smallest lane but 1.
+    // With whole shards as lanes, nothing is known of the smallest lane except that it has a
+    // record.
     const bool even = facts.options.assign != Assign::files;
     const std::uint64_t with_batch = even ? facts.records / facts.options.batch : 0;
     if (with_batch != 0) {
@@ -104,7 +106,7 @@ Result<void> check_files(const PlanFacts& facts) {
   std::vector<std::uint64_t> records;
   records.reserve(facts.dataset->shards.size());
   for (const ShardShape& shard : facts.dataset->shards) records.push_back(shard.records);
-  // A lane has that many shards at least, and in some order they are the smallest.
+  // A lane has at least this many shards, and in some epoch these are the smallest shards.
   const auto shards = static_cast<std::ptrdiff_t>(records.size() / facts.grid.lanes);
   std::nth_element(records.begin(), records.begin() + shards, records.end());
   return check_fewest(facts, facts.grid, std::accumulate(records.begin(), records.begin() + shards, std::uint64_t{0}));

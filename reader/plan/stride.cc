@@ -10,16 +10,18 @@
 namespace dovetail::detail {
 namespace {
 
-// A smaller step, or one as near to the size, would leave neighbours close together.
+// A smaller step, or one as close to the size, would give neighbouring records shortly after each
+// other.
 constexpr std::uint64_t kLeastStep = 8;
 constexpr std::uint64_t kLeastSize = 4 * kLeastStep;
 
-// In here, because the shared library would export it: versions of a function are visible whatever the compiler is told.
+// This function is in the unnamed namespace, because the shared library would export it otherwise:
+// `target_clones` versions are visible in spite of -fvisibility=hidden.
 DOVETAIL_WIDE_VECTORS
 void advance_each(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
                   const std::uint32_t* __restrict size) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
-    // Where nothing is to be taken off, the difference wraps and is the larger one.
+    // If the sum is below the size, the difference wraps and is the larger number.
     const std::uint32_t moved = at[i] + step[i];
     at[i] = std::min(moved, moved - size[i]);
   }

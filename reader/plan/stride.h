@@ -6,11 +6,12 @@
 
 namespace dovetail::detail {
 
-/// A number coprime to `size`, chosen by a word of the generator; 0 for a size of 1. docs/order.md, "Draws".
-/// Needs: a size above 0.
+/// A number coprime to `size` and below it, chosen by a random word; 0 for a size of 1.
+/// docs/order.md, "Draws". Needs: `size` above 0.
 std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept;
 
-/// Moves each of `count` numbers below its size on by its step, modulo the size.
+/// Adds to each of `count` numbers its step, modulo its size. Needs: each number is below its size,
+/// each step at most its size.
 void advance_strides(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
                      const std::uint32_t* __restrict size) noexcept;
 
@@ -22,7 +23,7 @@ struct Stride {
   std::uint64_t start = 0;
   std::uint64_t step = 1;
 
-  /// The number at a place, below `size`.
+  /// The number at `place`, which is below `size`.
   std::uint64_t at(std::uint64_t place) const noexcept;
 };
 
