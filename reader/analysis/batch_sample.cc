@@ -9,16 +9,16 @@
 namespace dovetail::detail {
 namespace {
 
-// Where not all readers are looked at, so many are.
+// Readers of a sample that does not hold all readers.
 constexpr std::uint64_t kSampledReaders = 16;
-// Pool draws that all seeks of a sample may take together: about a second.
+// The most pool draws that all seeks of a sample may take together: about one second.
 constexpr std::uint64_t kMaxSeekDraws = std::uint64_t{1} << 27;
-// However dear a seek is, so many are made.
+// The least number of seeks, even if they take more draws than that.
 constexpr std::uint64_t kLeastSeeks = 4;
-// Of each reader, rather than fewer of more readers.
+// The least number of batches of each reader, before more readers are sampled.
 constexpr std::uint64_t kLeastBatches = 4;
 
-/// About how many draws it takes to find into all lanes of a reader.
+/// The approximate number of draws that a seek in all lanes of a reader takes.
 std::uint64_t draws_of_seek(const PlanOptions& options, const EpochPlan& epoch) noexcept {
   if (options.order != OrderKind::shuffle) return epoch.lanes_per_rank();
   const std::uint64_t records = epoch.records() / epoch.lanes() + 1;
@@ -26,7 +26,7 @@ std::uint64_t draws_of_seek(const PlanOptions& options, const EpochPlan& epoch) 
   return pool * static_cast<std::uint64_t>(std::bit_width(pool)) * epoch.lanes_per_rank();
 }
 
-/// Numbers below `count` at even distances.
+/// `chosen` numbers below `count`, at even distances.
 std::vector<std::uint32_t> spread(std::uint32_t count, std::uint64_t chosen) {
   std::vector<std::uint32_t> numbers;
   for (std::uint64_t i = 0; i < chosen; ++i) {

@@ -23,7 +23,7 @@ std::string named(std::uint64_t row) {
   return "row " + std::to_string(row);
 }
 
-/// Whether a row counts rather than another one of the same record.
+/// Whether a row with `status` is preferred to another row, with status `than`, of the same record.
 bool counts_more(RowStatus status, RowStatus than) {
   const auto worth = [](RowStatus of) { return of == RowStatus::first ? 2 : is_damaged(of) ? 0 : 1; };
   return worth(status) > worth(than);
@@ -39,7 +39,8 @@ Result<GatheredRows> GatheredRows::place(std::uint64_t records, std::span<const 
   GatheredRows placed;
   placed.gathered_ = ids.size();
   std::vector<std::uint64_t>& rows = placed.rows_;
-  // Where there are fewer rows than records, one of the first records is missing: that takes no larger table to find.
+  // A smaller table is enough if there are fewer rows than records: some record below ids.size() +
+  // 1 is then missing.
   rows.assign(static_cast<std::size_t>(std::min<std::uint64_t>(records, ids.size() + 1)), kNoRow);
   for (std::uint64_t row = 0; row < ids.size(); ++row) {
     const std::uint64_t id = ids[row];
@@ -72,7 +73,7 @@ Result<GatheredRows> GatheredRows::place(std::uint64_t records, std::span<const 
 }
 
 Result<void> GatheredRows::check_values(std::size_t values, std::size_t width) const {
-  // By division: a product of the caller's numbers might overflow.
+  // Divide rather than multiply: the product of the caller's numbers might overflow.
   const bool fits = gathered_ == 0 || width == 0 ? values == 0 : values % width == 0 && values / width == gathered_;
   if (fits) return {};
   return wrong(std::to_string(values) + " values, but " + std::to_string(gathered_) + " rows of " +

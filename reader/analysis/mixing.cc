@@ -19,12 +19,14 @@
 namespace dovetail {
 namespace {
 
-// Long enough to hold many batches of a lane, and many enough that the beginning and the end are no exception.
+// Few enough that a bin holds many batches of a lane, and enough that the begin and the end of the
+// epoch weigh little.
 constexpr std::uint64_t kMeasuredBins = 16;
-// So that a plan with the order `global` is not compared with itself.
+// Gives the reference another seed, so that a plan with the order `global` is not compared with
+// itself.
 constexpr std::uint64_t kReferenceTag = 0x6D6978696E67;  // "mixing"
 
-/// Draws records as a true shuffle would.
+/// Draws records in the order of a true shuffle.
 class TrueShuffle {
  public:
   TrueShuffle(const Plan& plan, std::uint32_t epoch) {
@@ -44,7 +46,7 @@ class TrueShuffle {
     }
   }
 
-  /// A record of the source that `id` comes from.
+  /// The next record of the source that `id` belongs to.
   std::uint64_t in_place_of(std::uint64_t id) noexcept {
     std::size_t number = sources_.size() - 1;
     while (id < sources_[number].first_id) --number;
@@ -62,7 +64,7 @@ class TrueShuffle {
   std::vector<Source> sources_;
 };
 
-/// Walks the batches of a sample.
+/// Reads the ids of the batches of a sample.
 detail::SampledRows read_rows(const Plan& plan, const EpochPlan& epoch, const detail::BatchSample& sample) {
   detail::SampledRows rows{.batch = plan.options().batch, .readers = sample.readers().size(), .ids = {}};
   std::uint64_t steps = 0;
@@ -87,7 +89,7 @@ detail::BatchSample whole_steps(const Plan& plan, const EpochPlan& epoch, std::u
   return detail::BatchSample(plan, epoch, {.rows = max_rows, .bins = kMeasuredBins, .all_readers = true});
 }
 
-/// The epoch before, or after the first one, if all of it may be read.
+/// All rows of epoch `other`; empty if they exceed `max_rows`.
 std::optional<detail::SampledRows> read_other(const Plan& plan, std::uint32_t other, std::uint64_t max_rows) {
   const Result<EpochPlan> epoch = plan.epoch(other);
   if (!epoch) return {};
@@ -103,17 +105,17 @@ void shuffle(detail::SampledRows& rows, const Plan& plan, std::uint32_t epoch) {
   }
 }
 
-/// Calls `note` for what is wrong with the batches of one side.
+/// Calls `note` for each flaw of batches: with whether the plan has it.
 void judge(const BatchMixing& plan, const BatchMixing& shuffle, const std::function<void(bool, MixingFlaw)>& note) {
   const auto poor = [](std::uint64_t least, std::uint64_t shuffled) { return shuffled >= 8 && 2 * least < shuffled; };
   note(plan.mean_slices < 0.85 * shuffle.mean_slices, MixingFlaw::few_slices);
-  // A batch of 32 shards holds three rows in a hundred of each: what more shards would change is small.
+  // A batch of 32 shards has about 3 % of its rows from each. More shards would change little.
   note(plan.mean_shards < 32 && plan.mean_shards < 0.7 * shuffle.mean_shards, MixingFlaw::few_shards);
-  // A batch of a few rows has a bad one by chance alone.
+  // Batches of a few rows include a poor one by chance alone, so small expected counts are ignored.
   note(poor(plan.least_slices, shuffle.least_slices) ||
            (plan.least_shards < 16 && poor(plan.least_shards, shuffle.least_shards)),
        MixingFlaw::poor_batch);
-  // In a large dataset chance brings nobody together again, and being ten times above that does no harm.
+  // In a large dataset chance repeats almost no pair, and ten times almost nothing is harmless.
   note(plan.shared && *plan.shared > 0.05 && *plan.shared > 2 * shuffle.shared.value_or(0), MixingFlaw::same_mates);
   note(plan.neighbours > 0.4 && plan.neighbours > 3 * shuffle.neighbours, MixingFlaw::neighbours);
 }

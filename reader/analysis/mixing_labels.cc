@@ -16,13 +16,13 @@ namespace {
 constexpr std::uint64_t kMostRowsOfBatch = 256;
 constexpr std::uint64_t kMostBins = 64;
 constexpr double kLeastLabels = 4;
-constexpr double kMostLabels = 0.75;  // of the rows
+constexpr double kMostLabels = 0.75;  // share of the rows
 
 detail::Permutation random_order(std::uint64_t size) {
   return detail::Permutation::keyed(size, detail::Draws(0, detail::Purpose::global, 0, 0));
 }
 
-/// Different labels in each batch: their mean, and the least.
+/// Counts the different labels of each batch: the mean, and the least count.
 void count_labels(std::span<const std::vector<std::uint64_t>> batches, double& mean, std::uint64_t& least) {
   std::uint64_t sum = 0;
   least = std::numeric_limits<std::uint64_t>::max();
@@ -93,7 +93,8 @@ void add_labels(MixingReport& report, const LabelMixing& labels) {
     return;
   }
   const double rows = static_cast<double>(labels.records) / static_cast<double>(labels.batches);
-  // Labels that hardly repeat, or are all the same, could not show that some are missing.
+  // If labels hardly repeat, or all are the same, their counts cannot show whether some are
+  // missing.
   if (labels.shuffle_mean < kLeastLabels || labels.shuffle_mean > kMostLabels * rows) return;
   const auto guessed = [](MixingFlaw flaw) { return flaw <= MixingFlaw::poor_batch; };
   report.flaws.erase(std::remove_if(report.flaws.begin(), report.flaws.end(), guessed), report.flaws.end());

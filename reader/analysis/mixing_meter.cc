@@ -11,7 +11,7 @@
 namespace dovetail::detail {
 namespace {
 
-// Of fewer pairs, a share says more of chance than of the order.
+// A share of fewer pairs depends more on chance than on the order.
 constexpr double kLeastPairs = 1000;
 constexpr std::uint64_t kLeastPlaces = 256;
 
@@ -19,7 +19,7 @@ double pairs_of(std::uint64_t count) noexcept {
   return count < 2 ? 0 : static_cast<double>(count) * static_cast<double>(count - 1) / 2;
 }
 
-/// Different parts that ascending ids lie in.
+/// The number of different parts that ascending ids lie in.
 std::uint64_t parts_of(std::span<const std::uint64_t> ids, const std::vector<std::uint64_t>& begins) {
   std::uint64_t parts = 0;
   std::uint64_t end = 0;
@@ -31,7 +31,7 @@ std::uint64_t parts_of(std::span<const std::uint64_t> ids, const std::vector<std
   return parts;
 }
 
-/// Some of all.
+/// A fraction: `found` of `all`.
 struct Share {
   double found = 0;
   double all = 0;
@@ -39,7 +39,8 @@ struct Share {
   double value() const noexcept { return all > 0 ? found / all : 0; }
 };
 
-/// Counts different, ascending ids whose next one in the shard is among them, of those that have one.
+/// `ids` are distinct and ascending. Counts the ids that have a successor in their shard, and those
+/// whose successor is in `ids`.
 void add_neighbours(Share& share, std::span<const std::uint64_t> ids, const std::vector<std::uint64_t>& shard_begins) {
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -50,7 +51,7 @@ void add_neighbours(Share& share, std::span<const std::uint64_t> ids, const std:
   }
 }
 
-/// Pairs of rows that have the same number. Sorts them.
+/// The number of pairs of rows with the same number. Sorts `numbers`.
 double equal_pairs(std::vector<std::uint64_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
   double pairs = 0;
@@ -62,7 +63,7 @@ double equal_pairs(std::vector<std::uint64_t>& numbers) {
   return pairs;
 }
 
-/// Counts of different things in batches.
+/// Mean and minimum of counts.
 struct Tally {
   std::uint64_t batches = 0;
   std::uint64_t sum = 0;
@@ -85,7 +86,7 @@ MixingMeter::MixingMeter(const DatasetShape& dataset) {
   }
   shard_begins_.push_back(records_);
   for (std::uint32_t slice = 0; slice <= kMixingSlices; ++slice) {
-    // The first id whose slice it is, rounded up.
+    // The first id of the slice: slice * records / slices, rounded up.
     const std::uint64_t begin = multiply_divide(slice, records_, kMixingSlices);
     slice_begins_.push_back(begin + (multiply_modulo(slice, records_, kMixingSlices) != 0 ? 1 : 0));
   }
@@ -102,7 +103,7 @@ std::vector<std::uint64_t> MixingMeter::places(const SampledRows& rows) const {
 
 BatchMixing MixingMeter::measure_batches(const SampledRows& rows, std::uint64_t width,
                                          const std::vector<std::uint64_t>& other) const {
-  Tally slices[2];  // of batches with empty rows, and of full ones
+  Tally slices[2];  // [0] batches with empty rows, [1] full batches
   Tally shards[2];
   Share neighbours;
   Share shared;
@@ -115,7 +116,7 @@ BatchMixing MixingMeter::measure_batches(const SampledRows& rows, std::uint64_t 
     if (ids.empty()) continue;
     const std::size_t full = ids.size() == width ? 1 : 0;
     std::sort(ids.begin(), ids.end());
-    // A record can come twice, where a lane wraps or a source begins again.
+    // A batch can hold a record twice, if a lane wraps or a source begins again.
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     slices[full].add(parts_of(ids, slice_begins_));
     shards[full].add(parts_of(ids, shard_begins_));

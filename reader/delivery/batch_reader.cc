@@ -16,7 +16,7 @@
 
 namespace dovetail {
 
-/// Keeps the machine alive while a call uses it.
+/// Owns the `RankReader`. Asynchronous calls in progress share ownership.
 class BatchReader::Impl {
  public:
   explicit Impl(detail::ReaderSetup setup) : reader(std::make_shared<detail::RankReader>(std::move(setup))) {}
@@ -81,7 +81,7 @@ Result<std::optional<Batch>> BatchReader::next() {
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // keeps the sum from overflowing
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // avoids overflow
   return impl_->reader->next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
 }
 void BatchReader::start_next(Handler handler) {
@@ -89,7 +89,7 @@ void BatchReader::start_next(Handler handler) {
     using Request = detail::AsyncRequest<Batch>;
     return Request::complete(std::make_shared<Request>(std::move(handler)), *error());
   }
-  // The handler may destroy this reader on another thread while this one is still in the call.
+  // The handler may destroy this reader on another thread while this thread is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
   alive->reader->async_next(std::move(handler));
 }

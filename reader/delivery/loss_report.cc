@@ -12,7 +12,8 @@ void LossReport::note_damage() {
   if (!damage_.has_new()) return;
   std::vector<LostRange> noted;
   {
-    const std::lock_guard lock(mutex_);  // covers both: a caller that finds nothing new here finds it in `ranges`
+    // One lock for both steps: entries that another thread took are then already in `ranges_`.
+    const std::lock_guard lock(mutex_);
     noted = damage_.take_new();
     ranges_.insert(ranges_.end(), noted.begin(), noted.end());
   }

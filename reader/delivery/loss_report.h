@@ -14,8 +14,8 @@
 
 namespace dovetail::detail {
 
-/// Reports records that could not be delivered: in the statistics, and in the log unless the first of them ends the
-/// reader.
+/// Reports records that cannot be delivered: in the statistics, and in the log unless the first
+/// such record ends the reader.
 ///
 /// Ownership: borrows its arguments.
 /// Threads:   any. The log is called with no lock held.
@@ -23,9 +23,10 @@ class LossReport {
  public:
   LossReport(const ReaderOptions& options, DamageLog& damage) : options_(options), damage_(damage) {}
 
-  /// Takes new entries from the damage log. Rows that are handed over afterwards are never ahead of `ranges`.
+  /// Takes new entries from the damage log. Call this before rows are handed over: `ranges` then
+  /// covers all damage in rows that the trainer has.
   void note_damage();
-  /// The same for records that do not fit the columns, each once, up to `kNamedUnfit`.
+  /// Adds records that do not fit the columns, each record once, up to `kNamedUnfit` records.
   void note_unfit(const std::vector<Loss>& unfit);
   std::vector<LostRange> ranges() const;
 

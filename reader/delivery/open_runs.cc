@@ -22,13 +22,14 @@ namespace {
 constexpr std::uint32_t kMinOpenShards = 8;
 constexpr std::uint32_t kMaxOpenShards = 4096;
 
-/// Consecutive shards that are ordered on their own.
+/// Consecutive shards that are permuted together, apart from other shards.
 struct Shards {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// All shards; in a mix, those of each source that has a weight.
+/// The groups of shards that have an order of their own: all shards together, or in a mix each
+/// source with a weight.
 std::vector<Shards> ordered_apart(const Plan& plan) {
   const PlanOptions& options = plan.options();
   if (!options.mix.enabled()) return {{0, plan.dataset().shards.size()}};
@@ -77,7 +78,7 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
     records += shard.records;
     longest = std::max(longest, std::min(shard.run_records, shard.records));
   }
-  // With `files` the lanes differ too much to estimate.
+  // With `files` the lengths of lanes differ too much for an estimate.
   const std::uint64_t runs = plan.options().assign == Assign::files ? 0 : records / plan.lanes() / longest;
   const std::uint64_t groups = std::max<std::uint64_t>(1, runs / least);
   return least + (least - 1 + groups - 1) / groups;
@@ -85,18 +86,20 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
 
 namespace {
 
-/// Mean memory of a record before it is in its row. A large record in a block of its own takes none: it is read or
-/// decoded straight into its row.
+/// The mean memory that a record takes before it is in its row. A large record in a block of its
+/// own takes none, because it is read or decoded straight into its row.
 std::uint64_t mean_bytes(const ShardInfo& shard, bool places) {
   const std::uint64_t mean = shard.raw_bytes / shard.records + 1;
   if (mean <= kPlacedBytes || !places) return mean;
-  // A shared block has at least two records.
+  // A shared block has at least two records, so at most 2 * (records - blocks) records are in
+  // shared blocks.
   const std::uint64_t sharing = std::min(shard.records, 2 * (shard.records - std::min(shard.records, shard.blocks)));
   const std::uint64_t shared = multiply_divide(mean, sharing, shard.records);
   return shard.min_record_bytes >= kPlacedBytes ? shared : std::max(shared, kPlacedBytes / 4);
 }
 
-/// Bytes between the records, and of the table of their places if they differ in size.
+/// Memory beside the records: bytes between them and, if they differ in size, the table of their
+/// places.
 std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
   constexpr std::uint64_t kInATable = 4;        // the end of each record
   constexpr std::uint64_t kBesideABlock = 192;  // its header and alignment
@@ -106,10 +109,10 @@ std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
   return saturating_add(product(beside, shard.records), product(kBesideABlock, shard.blocks));
 }
 
-/// The rest of a group in the pool of a lane is copied to a room of up to twice its size, while the last room is still
-/// in use.
+/// The spare room of one lane: two rooms, each up to twice the size of what a group leaves in the
+/// pool. The earlier room is still in use while the later one is filled.
 std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
-  const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // larger than the mean
+  const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // may exceed the mean
   const std::uint64_t room = saturating_add(product(2, larger), kCopySlack);
   return product(2, BufferPool::rounded(static_cast<std::size_t>(std::min(room, UINT64_MAX / 4))));
 }
@@ -131,7 +134,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
     std::uint64_t block = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
       if (shard.records == 0) continue;
-      const std::uint64_t mean = mean_bytes(shard, places);  // 0 if all go straight to their rows
+      const std::uint64_t mean = mean_bytes(shard, places);  // 0: all go straight to rows
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
       const std::uint64_t held = mean == 0
                                      ? product(sizeof(RecordExtent), shard.records)
@@ -155,14 +158,14 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
       const std::uint64_t pool = std::min(product(plan.options().pool, record), divide_up(share, lanes));
       bytes.pool = saturating_add(bytes.pool, product(lanes, spare_bytes(pool, largest)));
     }
-    // The first and the last run of a lane may be parts of runs, whose blocks are read whole.
+    // The first and the last run of a lane may be parts of runs. Their blocks are read whole.
     const std::uint64_t edge = std::max<std::uint64_t>(block, BufferPool::kSmallest);
     const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, edge) : 0;
     if (!files) bytes.least = saturating_add(bytes.least, saturating_add(group, edges));
     bytes.most = saturating_add(bytes.most, saturating_add(std::min(share, saturating_add(group, group)), edges));
     bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
   }
-  // Rooms are at most an eighth larger, and runs differ in size.
+  // Add a quarter: buffers are rounded up by at most an eighth, and runs differ in size.
   for (std::uint64_t* each : {&bytes.least, &bytes.most, &bytes.of_each}) {
     *each = saturating_add(*each, *each / 4);
   }
@@ -170,7 +173,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
 }
 
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
-  constexpr std::uint64_t kOfTheTrainer = 16;  // of the trainer and the storage
+  constexpr std::uint64_t kOfTheTrainer = 16;  // descriptors left to the trainer and the storage
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
   const std::uint64_t wanted = std::min<std::uint64_t>(plan.dataset().shards.size(), kMinOpenShards);
@@ -189,7 +192,7 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   if (plan.options().order == OrderKind::global) return std::string();
   if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
-  // Fewer than twice `open_runs` runs are open.
+  // A group has fewer than twice `open_runs` runs.
   const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
   const std::uint64_t for_pool = read_ahead_bytes - std::min(read_ahead_bytes, bytes.least);
   const std::uint64_t pool_fits =
@@ -208,7 +211,7 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   } else if (!of_pool && runs_fit > 0) {
     fits = "open_runs = " + std::to_string(runs_fit) + " fits; or ";
   }
-  // At most half of the added memory goes to slots.
+  // Up to half of the added memory goes to slots.
   const std::string help = fits + "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
                            (of_pool ? "" : ", or pack with fewer --run-records");
   if (refused) return Error(Errc::budget_too_small, what + help);

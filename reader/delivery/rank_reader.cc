@@ -14,19 +14,20 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Largest read of several blocks in one call.
+/// The most bytes that one read fetches, unless a single block is larger.
 constexpr std::uint64_t kReadBytes = 64 << 10;
 constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // for a storage that bypasses the page cache
-/// Slots that are walked before they are filled, so that their records are prefetched into the caches.
+/// Flights that are walked ahead of filling, so that their records are prefetched into the caches.
 constexpr std::size_t kWalkedAhead = 2;
 
-/// Records that become columns go through memory. If batches share slots, no record is large enough, even if a damaged
-/// index claims so.
+/// Records that become columns go through memory. If batches share slots, no record is large enough
+/// to be read into its row; a damaged index may claim otherwise.
 bool none_is_placed(const ReaderSetup& setup) {
   return setup.batches_per_slot > 1 || setup.options.columns.has_value();
 }
 
-/// The size of all records, if they have one size and come to their rows from runs in memory; else 0.
+/// The size of all records, if they have one size and are copied to rows from runs in memory; else
+/// 0.
 std::uint32_t fetched_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
   if (plan.options().order == OrderKind::global) return 0;
   const std::uint32_t bytes = common_record_bytes(dataset).value_or(0);
@@ -112,7 +113,7 @@ void RankReader::stop_all() {
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
   busy.unlock();
-  queue_->complete();  // before anything slow
+  queue_->complete();  // before the file is written, which may be slow
   if (metrics_ != nullptr) metrics_->write();
 }
 
@@ -131,7 +132,8 @@ ReadyQueue::Outcome RankReader::next(ReadyQueue::Deadline until) {
 void RankReader::take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until) {
   Clock::time_point now;
   if (queue_->begin(outcome, now)) return;
-  // At least once: a reader with one thread may leave the work to a trainer that only polls.
+  // Help at least once, even if `until` has passed: a reader with one thread may leave all work to
+  // a trainer that only polls.
   while (help(now)) {
     if (queue_->take(outcome, now)) return;
     if (until.has_value() && Clock::now() >= *until) break;
@@ -219,7 +221,7 @@ RankReader::Job RankReader::choose_locked() {
     arrived_.pop_front();
     return {.kind = Job::Kind::check, .flight = flight, .read = read};
   }
-  // Reads that must wait for storage are requested before anything else.
+  // Request reads that wait for storage before all other jobs.
   if (store_.cold()) {
     if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   }
@@ -235,7 +237,7 @@ RankReader::Job RankReader::choose_locked() {
     walked_.failure = std::move(failure);
     hand_over_locked();
   }
-  // Looking for a piece to fetch makes runs ready that need no reading, and closes shards.
+  // `claim` may have made runs ready that need no read, and may have closed shards. So look again.
   return wants_walk_locked() ? claim_walk_locked() : claim_fill_locked();
 }
 
@@ -268,7 +270,8 @@ bool RankReader::wants_walk_locked() const {
 
 bool RankReader::can_fill_locked(const Flight& flight) const {
   if (flight.busy || flight.reads_left > 0 || flight.filled == flight.walked || flight.error) return false;
-  // A flight that is still walked is filled in part only if the walk is blocked, perhaps by these very rows.
+  // A flight that is not walked to its end is filled only while the walk is blocked. The walk may
+  // wait for the memory that these rows free.
   if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
   return flight.lease != nullptr || ring_->has_free();
@@ -277,7 +280,8 @@ bool RankReader::can_fill_locked(const Flight& flight) const {
 Flight* RankReader::next_fill_locked() const {
   for (const std::unique_ptr<Flight>& flight : flights_) {
     if (can_fill_locked(*flight)) return flight.get();
-    // Slots are taken in order: the trainer gets them back in the order in which it got them.
+    // Flights take slots in order of delivery. Otherwise later flights could hold all slots while
+    // the next batch has none.
     if (flight->lease == nullptr && flight->row_count > 0) break;
   }
   return nullptr;
@@ -322,7 +326,7 @@ RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) no
 }
 
 void RankReader::fail_locked(Error error) noexcept {
-  if (end_.failed || replay_.complete()) return;  // repeated batches cannot fail
+  if (end_.failed || replay_.complete()) return;  // batches that are replayed cannot fail
   end_.failed = true;
   queue_->fail(std::move(error));
 }
@@ -341,7 +345,8 @@ void RankReader::hand_over_locked() {
                            .slab_bytes = rules_.slab_bytes};
       tally_.stats.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (replay_.wanted()) replay_.keep(batches);
-      // Before the trainer may be the last owner: the slot must not come free under the lock.
+      // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
+      // would be freed under the lock.
       if (flight.ready == flight.batches) flight.lease.reset();
       queue_->push(std::move(batches));
       flight.handed_over = flight.ready;
@@ -374,7 +379,8 @@ Stall RankReader::cause_locked() const {
 State RankReader::state() const {
   const ReadyQueue::HandedOver last = queue_->handed_over();
   if (last.origin == nullptr) {
-    return plan_.state(last.position.value_or(options_.start)).value();  // already planned, so it cannot fail
+    // This position was planned before, so `state` cannot fail.
+    return plan_.state(last.position.value_or(options_.start)).value();
   }
   State state = *last.origin;
   state.phases.back().steps += last.position->step - state.position().step;

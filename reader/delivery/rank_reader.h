@@ -34,38 +34,41 @@
 
 namespace dovetail::detail {
 
-/// The batches of one slot on their way to the trainer. Guarded by the reader's lock. While it is busy, the thread that
-/// walks or fills it owns `rows`, `filled` and `fill`.
+/// The batches of one slot on their way to the trainer. Guarded by the reader's lock, with one
+/// exception. While `busy` is set, the thread that walks owns `rows`, and the thread that fills
+/// owns `rows`, `fill`, `begun`, `next_part`, `filled` and `filling_time`.
 struct Flight : FlightStart {
-  WalkedRows rows;  ///< Owned by the thread at work.
+  WalkedRows rows;
   std::uint32_t walked = 0;
   std::size_t next_part = 0;         ///< Next part of the rows to fill.
-  std::uint32_t filled = 0;          ///< Rows filled; owned by the thread at work.
-  std::uint32_t settled = 0;         ///< Rows filled, as published by that thread.
-  std::shared_ptr<SlotLease> lease;  ///< From its first row on.
+  std::uint32_t filled = 0;          ///< Rows filled.
+  std::uint32_t settled = 0;         ///< `filled` as of the last fill that ended.
+  std::shared_ptr<SlotLease> lease;  ///< Set when filling begins.
   SlotFill fill;
   bool begun = false;
-  std::uint32_t reads_left = 0;  ///< Reads that the storage has not finished.
+  std::uint32_t reads_left = 0;  ///< Reads straight into rows that are not checked yet.
   std::chrono::nanoseconds filling_time{};
   std::uint32_t ready = 0;  ///< Batches that are complete.
   std::uint32_t handed_over = 0;
-  std::optional<Error> error;              ///< Why the next batch cannot be completed.
-  bool busy = false;                       ///< A thread walks or fills it.
-  std::optional<std::uint64_t> shards_at;  ///< Set while it waits for a shard: the change count of the table then.
+  std::optional<Error> error;  ///< Why the next batch cannot be completed.
+  bool busy = false;           ///< A thread walks or fills this flight.
+  /// Set while the fill waits for a shard: the change count of the table when the wait began.
+  std::optional<std::uint64_t> shards_at;
 
   explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
-  /// Resets it. Its lists keep their memory.
+  /// Prepares the flight for reuse. Its lists keep their memory.
   void reset();
   bool is_walked() const noexcept { return !busy && walked == row_count && (batches > 0 || end_of_epoch); }
 };
 
-/// The machine behind a `BatchReader`: walks the rows of a rank, has their runs fetched, fills slots, and hands the
-/// batches over in order.
+/// The engine of a `BatchReader`: walks the rows of a rank, has their runs fetched, fills slots,
+/// and hands the batches over in order.
 ///
-/// There are four kinds of jobs, each some microseconds to some hundred long: walk the rows of a slot, fill a walked
-/// slot, check a read that arrived, fetch a piece of a run. Any thread claims the job that is due soonest, does it
-/// without the lock, and looks again. A trainer that waits for a batch works too: it would otherwise be idle, and the
-/// data that it touches stays in the caches of its core.
+/// There are four kinds of jobs, which take from a few to some hundred microseconds: walk the rows
+/// of a slot, fill a walked slot, check a read that arrived, fetch a piece of a run. Any thread
+/// claims the most urgent job under the lock, does it without the lock, and repeats. A trainer that
+/// waits for a batch works too: it would be idle otherwise, and the data that it touches stays in
+/// the caches of its core.
 ///
 /// Ownership: shared, because a trainer may release a slot during destruction.
 /// Threads:   all public functions may be called from any thread.
@@ -79,7 +82,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   /// Waits for reads and jobs in flight. Idempotent.
   void stop();
 
-  /// Errors: `not_yet` if nothing came before `until`; finishes the current job first.
+  /// Errors: `not_yet` if there is no batch before `until`. A job that the trainer has begun is
+  ///         finished first.
   ReadyQueue::Outcome next(ReadyQueue::Deadline until = {});
   void async_next(ReadyQueue::Handler handler);
 
@@ -103,9 +107,10 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     RunStore::Work fetch = {};
     bool by_trainer = false;  ///< Claimed by a trainer's thread.
   };
-  /// Holds the lock. After unlocking, notifies the requests that got a batch meanwhile.
+  /// Holds the lock. The destructor unlocks, then completes the requests that got a batch
+  /// meanwhile.
   class Lock;
-  /// Progress of the walk.
+  /// Progress of the walk over all flights.
   struct Walked {
     std::uint64_t rows = 0;
     bool busy = false;                        ///< A thread walks.
@@ -119,7 +124,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     unsigned trainers = 0;  ///< Trainer threads that do a job.
     std::condition_variable_any no_trainer;
   };
-  /// Why no more jobs are started.
+  /// Reasons to start no more jobs.
   struct End {
     bool failed = false;
     bool stopping = false;
@@ -132,9 +137,10 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
   // rank_reader.cc: scheduling.
   void stop_all();
-  /// Fills in an outcome.
+  /// Sets `outcome`. See `next`.
   void take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until);
-  /// Does one job on the trainer's thread. `now` is its start, and becomes its end. False if there is no job.
+  /// Does one job on the trainer's thread. `now` is the start time of the job and becomes its end
+  /// time. Returns false if there is no job.
   bool help(Clock::time_point& now) noexcept;
   void work();
   void kick() noexcept;
@@ -159,7 +165,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Clock::time_point run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began);
   Clock::time_point run_fill(Flight& flight, bool by_trainer, Clock::time_point began);
   Clock::time_point run_check(Flight& flight, RowRead& read, bool by_trainer, Clock::time_point began);
-  /// Returns the bytes that are in memory now.
+  /// Returns the number of bytes that are now in memory.
   std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now);
   /// Returns whether all walked rows of a part are filled.
   bool fill_part(Flight& flight);
@@ -167,12 +173,12 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
   void note_waited(const RunStore::Waited& read) noexcept;
   void note_waited_locked(const RunStore::Waited& read);
-  /// Records an event of this thread in the timeline, if there is one.
+  /// Records an event in the timeline, if there is one.
   void trace(TimelineEvent event) const;
-  /// The same for the steps of a flight, from this row on.
+  /// Records an event for the steps of a flight, from `row` to the last filled row.
   void trace_rows(TimelineEvent event, const Flight& flight, std::uint32_t row) const;
   void finish_fill(Flight& flight);
-  /// All rows before the result are filled.
+  /// The number of rows, counted from the reader's first row, before which all rows are filled.
   std::uint64_t filled_rows_locked() const;
 
   const Dataset dataset_;
@@ -189,13 +195,13 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   LossReport losses_;
   ShardTable shards_;
   RunStore store_;
-  RankRows rows_;  // owned by the walking thread
+  RankRows rows_;  // used by the thread that walks
   const FillParts parts_;
   const std::unique_ptr<MetricsFile> metrics_;  // or null
 
   mutable BriefMutex mutex_;
   std::deque<std::unique_ptr<Flight>> flights_;
-  std::vector<std::unique_ptr<Flight>> spare_;  // delivered
+  std::vector<std::unique_ptr<Flight>> spare_;  // delivered, for reuse
   std::deque<std::pair<Flight*, RowRead*>> arrived_;
   Walked walked_;
   AtWork at_work_;

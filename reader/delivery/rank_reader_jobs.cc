@@ -43,7 +43,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_train
   walked_.blocked_at = blocked ? std::optional(changes) : std::nullopt;
   if (!begun.has_value()) walked_.failure = begun.error();
   if (failure.has_value()) walked_.failure = *failure;
-  if (!begun.has_value() || !*begun) flights_.pop_back();  // it is the last one
+  if (!begun.has_value() || !*begun) flights_.pop_back();  // the walked flight is the last one
   if (begun.has_value() && !*begun) walked_.all = true;
   hand_over_locked();
   kick_locked();
@@ -146,7 +146,8 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
     flight.reads_left = static_cast<std::uint32_t>(reads.size());
     tally_.stats.waiting_reads += reads.size();
   }
-  // The last of them may end the flight before this loop does, so the loop must not touch it afterwards.
+  // The last read may finish the flight before the loop ends, so the loop must not use `flight`
+  // after that call.
   for (RowRead* const read : reads) {
     storage_->read(read->file->file(), read->offset(), read->destination(),
                    [this, &flight, read, began = Clock::now()](Result<void> outcome) {

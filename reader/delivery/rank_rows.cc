@@ -44,7 +44,8 @@ Result<bool> RankRows::begin(FlightStart& flight) {
 }
 
 Result<void> RankRows::begin_epoch() {
-  // A shard that failed may open now, and a damaged block may be good when it is read again.
+  // A shard that failed to open may open now, and a block that was damaged may be good when read
+  // again.
   shards_.forget_failures();
   DOVETAIL_ASSIGN(EpochPlan plan, plan_.epoch(next_epoch_));
   const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan.first_step());

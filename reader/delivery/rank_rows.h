@@ -16,15 +16,15 @@
 
 namespace dovetail::detail {
 
-/// The batches of a flight, or the end of an epoch.
+/// The batches of a flight; or the end of an epoch, without batches.
 struct FlightStart {
-  std::shared_ptr<const State> origin;  ///< Base of the states of the batches.
+  std::shared_ptr<const State> origin;  ///< Base of the states after these batches.
   std::uint32_t epoch = 0;
   std::uint64_t step = 0;  ///< Step of the first batch.
   std::uint32_t batches = 0;
   std::uint32_t row_count = 0;
   bool end_of_epoch = false;
-  std::uint64_t first_row = 0;  ///< Number of rows walked before.
+  std::uint64_t first_row = 0;  ///< Number of rows walked before this flight.
 };
 
 /// The rows of a rank, epoch after epoch, cut into flights.
@@ -36,11 +36,11 @@ class RankRows {
   RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
            ShardTable& shards, RunStore& store);
 
-  /// Assigns the next batches, or the end of an epoch, to a flight; false if the epochs are over. Errors: those of
-  /// `Plan`.
+  /// Sets the next batches, or the end of an epoch, in `flight`. False if all epochs are over.
+  /// Errors: those of `Plan`.
   Result<bool> begin(FlightStart& flight);
-  /// Continues the walk at row `from` of the flight that was begun last. Returns the number of rows, fewer than
-  /// requested if runs are not ready.
+  /// Continues the walk at row `from` of the flight that was begun last. Returns the number of rows
+  /// walked, which is less than the rest only if runs are not ready.
   std::uint32_t walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from);
 
  private:

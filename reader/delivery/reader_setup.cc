@@ -31,8 +31,8 @@ constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
-/// Batches with a smaller mean share a slot, which divides the fixed cost of a step among them. Slots never take more
-/// than an eighth of the budget for this.
+/// Batches with a smaller mean size share a slot, so that they share the fixed cost of a step.
+/// Shared slots never take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
 
@@ -108,7 +108,7 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// Read-ahead memory of the largest block, stored and decoded at the same time.
+/// Read-ahead memory for the largest block, stored and decoded at the same time.
 std::uint64_t largest_block(const Dataset& dataset) {
   std::uint64_t largest = 0;
   for (const ShardInfo& shard : dataset.shards()) {
@@ -119,7 +119,7 @@ std::uint64_t largest_block(const Dataset& dataset) {
   return largest;
 }
 
-/// Memory of a batch.
+/// The memory that a batch needs.
 struct BatchBytes {
   std::uint64_t least = 0;       ///< Smallest slab that can deliver anything.
   std::uint64_t most = 0;        ///< Slab for the largest records.
@@ -127,7 +127,7 @@ struct BatchBytes {
   std::uint64_t most_held = 0;
 };
 
-/// Slab size for records of the mean size.
+/// The slab size of a batch whose records have the mean size.
 std::uint64_t mean_batch_bytes(const Dataset& dataset, std::uint32_t rows) {
   const std::uint64_t mean = dataset.raw_bytes() / std::max<std::uint64_t>(dataset.records(), 1);
   return SlabLayout::for_rows(rows).values + mean * rows;
@@ -135,7 +135,7 @@ std::uint64_t mean_batch_bytes(const Dataset& dataset, std::uint32_t rows) {
 
 BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const ColumnDecoder* columns) {
   const std::uint64_t parts = SlabLayout::for_rows(rows).values;
-  if (columns == nullptr) {  // records are below 4 GiB, and so are rows
+  if (columns == nullptr) {  // no overflow: a record and the number of rows are below 2^32
     return {.least = parts + std::min<std::uint64_t>(largest_record, 1),
             .most = std::min(largest_record * rows, UINT64_MAX >> 1) + parts};
   }
@@ -157,12 +157,13 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
-  // Each slot that is being filled uses a decoder: one per thread, and one for the trainer.
+  // Each slot that is being filled uses a decoder, so there is one for each thread and one for the
+  // trainer.
   const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
   const std::uint64_t parts = shares.slots + 2 * decoders;  // decoders grow by doubling
   const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
   const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, block_bytes);
-  // If decoders need less than a slot each, slots get the rest.
+  // If decoders need less memory than slots, slots get the rest.
   const std::uint64_t even = left / 2 / parts;
   const std::uint64_t held = std::min(batch.most_held, even);
   const std::uint64_t share = (left / 2 - 2 * decoders * held) / shares.slots / kSlotAlignment * kSlotAlignment;
@@ -181,7 +182,8 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
                                          : " are enough for the fixed part of the columns"));
   }
   shares.slab_bytes = shares.slot_bytes;
-  // Shared slots have room for their largest records, so they wait only for blocks.
+  // Batches share a slot only if it has room for their largest records, and no record is read
+  // straight into its row. So one batch of a slot never holds back the others.
   if (options.replay == 0 && !options.transform && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
     const std::uint64_t mean = columns == nullptr ? mean_batch_bytes(dataset, options.plan.batch) : shares.slab_bytes;
     const std::uint64_t most = std::min(kSharedSlotBytes / mean, share / 4 / shares.slab_bytes);
@@ -208,14 +210,14 @@ HostMemoryOptions host_memory(const ReaderOptions& options) {
 
 Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads, const ReaderOptions& options) {
   try {
-    // User code may keep expensive objects per thread.
+    // Keep idle threads: a transform may hold expensive objects for each thread.
     return std::make_unique<ThreadPool>(threads, static_cast<bool>(options.transform));
   } catch (const std::system_error& failure) {
     return Error(Errc::resource_limit, std::string("the threads of the reader cannot be started: ") + failure.what());
   }
 }
 
-/// Checks the starting position, and logs its consequences.
+/// Checks the starting position, and logs a note if whole files cannot be assigned yet.
 Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
   DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(options.start.epoch));
   const std::string epoch = "epoch " + std::to_string(options.start.epoch);
@@ -247,7 +249,7 @@ Result<std::unique_ptr<Storage>> open_storage(const ReaderOptions& options, Thre
 
 void log_registration(const SlotRing& ring, const ReaderOptions& options) {
   if (!options.log || options.registration != Registration::preferred || ring.registered()) return;
-  // Without a device, unregistered memory costs nothing.
+  // Without a CUDA device, pageable memory costs nothing.
   if (options.device < 0 && !HostRegistration::device(options.device).has_value()) return;
   options.log("batches are not in page-locked memory: " + ring.memory().note());
 }
@@ -274,7 +276,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
                                                           columns == nullptr ? nullptr : &columns->sizes(), threads));
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
-  // The same condition as in `RankReader`.
+  // `RankReader` decides by the same condition; see `none_is_placed`.
   const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
   const OpenBytes bytes = open_bytes(dataset, plan, places);
   DOVETAIL_ASSIGN(const std::string open_runs,

@@ -17,20 +17,20 @@
 
 namespace dovetail::detail {
 
-/// How the budget is split between slots and read-ahead.
+/// The shares of the budget.
 struct MemoryShares {
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
   std::uint32_t batches_per_slot = 1;
   std::uint64_t slab_bytes = 0;     ///< Size of each slab.
-  std::uint64_t decoder_bytes = 0;  ///< Memory of each column decoder, beside the slab.
+  std::uint64_t decoder_bytes = 0;  ///< Memory that each column decoder may hold, beside the slab.
   std::uint64_t read_ahead_bytes = 0;
 };
 
 /// A record of at least this size in a block of its own is read, or decoded, straight into its row.
 inline constexpr std::uint64_t kPlacedBytes = 16 << 10;
 
-/// Everything that a reader is made of, checked and sized.
+/// The checked and sized parts of a reader.
 struct ReaderSetup {
   Dataset dataset;
   Plan plan;
@@ -41,21 +41,23 @@ struct ReaderSetup {
   std::uint32_t batches_per_slot = 1;
   std::size_t slab_bytes = 0;               ///< Size of each slab.
   std::unique_ptr<ColumnDecoders> columns;  ///< Set if records become columns.
-  std::uint64_t read_ahead_bytes = 0;       ///< Budget beside the slots and the storage.
-  std::uint64_t spare_bytes = 0;            ///< Part of it that is reserved for spare room of pools.
+  std::uint64_t read_ahead_bytes = 0;       ///< Budget for runs.
+  std::uint64_t spare_bytes = 0;            ///< Part of it reserved for spare room of pools.
   std::uint32_t max_open_shards = 0;
   unsigned threads = 1;
 };
 
-/// Divides the budget. A slot holds a batch of the largest records if half of the budget, less one block, allows it;
-/// else it gets its share of that half. Read-ahead gets the rest, less the memory of the storage. Tiny batches share a
-/// slot. If columns have no fixed size, each column decoder (one per thread, and one for the trainer) gets at most as
-/// much as a slot.
+/// Divides the budget. Half of it, after the largest block and the storage are subtracted, is for
+/// slots and column decoders. A slot has room for a batch of the largest records if they fit this
+/// half; else the slots divide it evenly. Read-ahead gets all that is left. Tiny batches share a slot. If
+/// columns have no fixed size, each column decoder (one for each thread, and one for the trainer)
+/// gets at most as much as a slot.
 /// Errors: `budget_too_small`, naming the least budget.
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
                                   const ColumnDecoder* columns = nullptr, unsigned threads = 1);
 
-/// Checks the options against each other, the dataset and the limits of the process; makes the plan and the slots.
+/// Checks the options against each other, the dataset and the limits of the process. Makes the
+/// plan, the slots and all other parts.
 Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& options);
 
 }  // namespace dovetail::detail

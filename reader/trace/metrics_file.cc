@@ -19,10 +19,10 @@ namespace dovetail::detail {
 
 namespace {
 
-/// What every file of metrics begins with.
+/// The first bytes of every metrics file.
 constexpr std::string_view kBegin = "# HELP dovetail_reader_";
 
-/// Whether nothing is lost when it is replaced.
+/// Fails unless the file does not exist or is a metrics file, so that no other data is overwritten.
 Result<void> check_replaceable(const std::string& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) {
@@ -75,17 +75,18 @@ void MetricsFile::write() noexcept {
     const Result<void> written = replace();
     if (written.has_value() || std::exchange(failed_, true) || !log_) return;
     log_("the metrics of the reader are not written: " + written.error().to_string());
-  } catch (const std::exception&) {  // short of memory: metrics are no reason to stop
+  } catch (const std::exception&) {  // out of memory: metrics must not end the reader
   }
 }
 
 Result<void> MetricsFile::replace() {
   DOVETAIL_ASSIGN(const std::string text, stats_().to_prometheus(labels_));
-  // A scrape takes files whose name ends in .prom; this one does not, and no other reader has it.
+  // The temporary name does not end in .prom, so the exporter ignores it. `mkostemp` makes the name
+  // unique among readers.
   std::string aside = (std::filesystem::path(path_).parent_path() / ".dovetail-tmp-XXXXXX").string();
   const int file = ::mkostemp(aside.data(), O_CLOEXEC);
   if (file < 0) return Error::from_errno(errno, "cannot create a file in its folder").in_file(path_);
-  constexpr mode_t kReadable = 0644;  // also for the user of the exporter
+  constexpr mode_t kReadable = 0644;  // the exporter runs as another user
   bool good = write_all(file, text) && ::fchmod(file, kReadable) == 0;
   int failure = errno;
   if (::close(file) != 0 && good) {

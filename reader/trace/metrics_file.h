@@ -15,28 +15,31 @@
 
 namespace dovetail::detail {
 
-/// The file of `ReaderOptions::metrics`, replaced in one go: a scrape finds all of one moment.
+/// The file of `ReaderOptions::metrics`. It is replaced atomically, so a scrape reads the values of
+/// one moment.
 ///
-/// Threads: any. Statistics are taken and written by one thread at a time, so the file never goes back.
+/// Threads: any. One thread at a time takes statistics and writes them, so counters in the file
+///          never decrease.
 class MetricsFile {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kInterval{15};
 
-  /// `stats` is called with no lock of the reader held.
+  /// `stats` is called without any lock of the reader.
   MetricsFile(const ReaderOptions& options, std::function<ReaderStats()> stats);
 
-  /// Writes it for the first time. Errors: `already_exists` for what is no such file; the system's.
+  /// Writes the file for the first time. Errors: `already_exists` if the file exists and is not a
+  /// metrics file; errors of the system.
   Result<void> begin();
-  /// A batch, or the end of an epoch, was handed over.
+  /// Call after a batch, or the end of an epoch, was handed over. Writes the file if it is due.
   void handed_over(bool end_of_epoch, Clock::time_point now) noexcept;
-  /// Does nothing unless `begin` was successful.
+  /// Writes the file. Does nothing unless `begin` succeeded.
   void write() noexcept;
 
  private:
   Result<void> replace();
 
-  std::string path_;  // absolute: the program may change its folder
+  std::string path_;  // absolute, because the program may change its working directory
   std::map<std::string, std::string> labels_;
   std::function<ReaderStats()> stats_;
   std::function<void(std::string_view)> log_;

@@ -33,14 +33,14 @@ std::string escaped(std::string_view value) {
   return out;
 }
 
-/// Families of samples, all with the same labels in front.
+/// Metric families whose samples all begin with the same labels.
 class Exposition {
  public:
   explicit Exposition(const Labels& labels) {
     for (const auto& [name, value] : labels) add_label(labels_, name, value);
   }
 
-  /// Of the samples that follow.
+  /// Begins the family of the samples that follow.
   void family(std::string_view name, std::string_view type, std::string_view help) {
     name_ = "dovetail_reader_" + std::string(name);
     text_ += "# HELP " + name_ + ' ' + std::string(help) + "\n# TYPE " + name_ + ' ' + std::string(type) + '\n';

@@ -8,7 +8,7 @@
 
 namespace dovetail::detail {
 
-/// What a reader is waiting for at a moment.
+/// What a reader waits for.
 enum class Stall : std::uint8_t { storage, decode, transform, slot, consumer, filling };
 
 /// Adds up how long a reader has been in each state. Threads: none; its owner locks.

@@ -19,7 +19,7 @@ using detail::Stall;
 using detail::TimelineEvent;
 using Kind = TimelineEvent::Kind;
 
-// Tracks of a process that are no threads; those of threads come after them.
+// Tracks of a process that are not threads. The tracks of threads have higher numbers.
 constexpr std::uint32_t kStateTrack = 0;
 constexpr std::uint32_t kStorageTrack = 1;
 constexpr std::uint32_t kFirstThread = 2;
@@ -92,7 +92,7 @@ std::string arguments_of(const TimelineEvent& event) {
   return "{" + text + "}";
 }
 
-/// Writes trace events.
+/// Writes events in the Trace Event Format.
 class TraceWriter {
  public:
   explicit TraceWriter(TimelineEvent::Clock::time_point origin) : origin_(origin) {}
@@ -104,7 +104,7 @@ class TraceWriter {
 
   void event(const TimelineEvent& event, std::uint32_t thread, std::uint64_t number) {
     if (event.kind == Kind::storage_read) {
-      // Reads overlap, so they are spans with a beginning and an end of their own.
+      // Reads overlap, so each is written as an asynchronous event with its own begin and end.
       half(event, "b", event.begin, number);
       text_ += ",\"args\":" + arguments_of(event) + '}';
       half(event, "e", event.end, number);
@@ -147,8 +147,8 @@ class TraceWriter {
 };
 
 void name_tracks(const std::vector<Entry>& entries, TraceWriter& out) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> threads;  // rank and thread: whether a trainer's
-  std::map<std::uint32_t, bool> ranks;                              // whether reads waited
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> threads;  // {rank, thread}: whether of a trainer
+  std::map<std::uint32_t, bool> ranks;                              // rank: whether reads waited
   for (const Entry& entry : entries) {
     const TimelineEvent& event = entry.event;
     ranks[event.rank] |= event.kind == Kind::storage_read;
@@ -168,7 +168,7 @@ void name_tracks(const std::vector<Entry>& entries, TraceWriter& out) {
 
 }  // namespace
 
-/// The last entries, in the order in which they were recorded.
+/// The most recent entries, in the order in which they were recorded.
 class Timeline::Ring {
  public:
   explicit Ring(std::size_t size) : entries_(std::max<std::size_t>(size, 1)) {}

@@ -6,55 +6,62 @@
 
 namespace dovetail::detail {
 
-/// Whoever copies a record may read so many bytes behind it: they are there, and nobody writes to them meanwhile.
+/// Bytes after each record in memory that are readable and that nobody writes to, so that a copy
+/// may read past the end of the record.
 inline constexpr std::size_t kCopySlack = 64;
 
-/// A record between its run and its row, where all records of a dataset have one size.
+/// A record between its run and its row, if all records of a dataset have one size.
 struct Entry {
-  /// Set in `where` if some of the run is damaged: whether this record is, its id tells.
+  /// Set in `where` if some record of the run is damaged. `RunMemory::is_damaged(id)` then tells
+  /// about this record.
   static constexpr std::uint64_t kDamage = std::uint64_t{1} << 63;
 
-  std::uint64_t where = 0;  ///< Its address.
-  std::uint64_t id = 0;     ///< In the dataset.
+  std::uint64_t where = 0;  ///< Its address, perhaps with `kDamage`.
+  std::uint64_t id = 0;     ///< More readers rather than more steps of each.
 };
 
-/// The same where records differ in size.
+/// The same for records that differ in size.
 struct SizedEntry {
-  /// For `shard`: the record lies in memory.
+  /// Value of `shard` for a record in memory.
   static constexpr std::uint32_t kInMemory = ~std::uint32_t{0};
 
-  /// Its address, perhaps with `Entry::kDamage`; else the block of the shard that is the record, or with
-  /// `OrderKind::global` the number of the record in the shard.
+  /// For a record in memory its address, perhaps with `Entry::kDamage`. Otherwise the number of the
+  /// block that is the record, or with `OrderKind::global` the number of the record in the shard.
   std::uint64_t where = 0;
   std::uint64_t id = 0;
-  std::uint32_t bytes = 0;  ///< Not known with `OrderKind::global`.
+  std::uint32_t bytes = 0;  ///< 0, for unknown, with `OrderKind::global`.
   std::uint32_t shard = kInMemory;
 
   bool in_memory() const noexcept { return shard == kInMemory; }
 };
 
-/// Where a record of a run lies.
+/// The place of a record in its run.
 struct RecordExtent {
-  /// Added to `begin` of a record that is not brought into memory.
+  /// Added to `begin` if the record is not in memory, but is read straight into its row.
   static constexpr std::uint32_t kPlaced = std::uint32_t{1} << 31;
 
-  std::uint32_t begin = 0;  ///< From the beginning of the run's memory; or its block, from the first one of the run.
+  /// In memory: the offset in the run's memory. Otherwise: `kPlaced` plus its block, counted from
+  /// the run's first block.
+  std::uint32_t begin = 0;
   std::uint32_t bytes = 0;
 };
 
-/// A run that may be dealt.
+/// A run whose records may be dealt.
 struct ReadyRun {
-  std::uint64_t where = 0;                ///< The address of its memory, or of its record 0 where all have one size;
-                                          ///< perhaps with `Entry::kDamage`.
-  std::uint64_t first_id = 0;             ///< Of its records.
-  const RecordExtent* extents = nullptr;  ///< Of its records; null where they have one size, or none can be read.
+  /// The address of the run's memory, or of record 0 if all records have one size; perhaps with
+  /// `Entry::kDamage`. Only `kDamage` if no record of the run is readable.
+  std::uint64_t where = 0;
+  ///< perhaps with `Entry::kDamage`.
+  std::uint64_t first_id = 0;  ///< Dataset id of record 0.
+  /// One for each record. Null if all records have one size, or if no record is readable.
+  const RecordExtent* extents = nullptr;
   std::uint64_t first_block = 0;
   std::uint32_t shard = 0;
-  /// From one record to the next where all have one size: in TFRecords their frames lie between.
+  /// Bytes from one record to the next, if all have one size. TFRecord frames lie between records.
   std::uint32_t stride = 0;
 };
 
-/// A record of a run whose records differ in size.
+/// The entry of a record, for runs whose records differ in size.
 inline SizedEntry entry_in(const ReadyRun& run, std::uint32_t record) noexcept {
   const std::uint64_t id = run.first_id + record;
   if (run.extents == nullptr) return {run.where, id, 0, SizedEntry::kInMemory};
@@ -65,11 +72,12 @@ inline SizedEntry entry_in(const ReadyRun& run, std::uint32_t record) noexcept {
   return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
 }
 
-/// Whether nothing of a record is in memory, because it is damaged or its shard is lost.
+/// Whether no byte of the record is in memory, because its whole run is damaged or its shard is
+/// lost.
 inline bool is_lost(std::uint64_t where) noexcept {
   return where == Entry::kDamage;
 }
-/// The address of a record in memory. Needs: it is not damaged.
+/// The address of a record in memory. Needs: the record is not damaged.
 inline const std::byte* address_of(std::uint64_t where) noexcept {
   return reinterpret_cast<const std::byte*>(where & ~Entry::kDamage);  // NOLINT(performance-no-int-to-ptr)
 }

@@ -11,7 +11,7 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
-// Of a larger record the processor fetches the rest by itself, once it is copied.
+// While a larger record is copied, the hardware prefetcher loads the rest of it.
 constexpr std::size_t kPrefetchBytes = 256;
 
 DOVETAIL_WIDE_VECTORS
@@ -57,7 +57,7 @@ LiveRuns<E>::~LiveRuns() {
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
-  assert(!open_);  // a group is retired before the next one is asked for
+  assert(!open_);  // a group is retired before the next one is opened
   if (!memory_->open(pass_, group.number(), std::span(runs_).first(group.runs()))) return false;
   first_run_ = group.first_run();
   open_ = true;
@@ -126,13 +126,15 @@ template <class E>
 void LiveRuns<E>::retire(std::span<E> pool) {
   std::size_t bytes = 0;
   for (const E& entry : pool) bytes += bytes_to_move(entry);
-  // Rows may be filled with what was moved before.
+  // Rows may still be copied from records moved earlier. Such a copy reads kCopySlack bytes past
+  // its record, so these bytes must not be written.
   if (bytes > 0 && spare_used_ > 0) spare_used_ += kCopySlack;
   if (spare_used_ + bytes > spare_.size()) {
     const std::span<std::byte> full = std::exchange(spare_, {});
     bytes = 0;
     for (const E& entry : pool) bytes += bytes_to_move(entry);
-    // As much again, so that what stays in the pool is not copied each time.
+    // Take twice the room needed, so that records that stay in the pool are not copied again each
+    // time.
     spare_ = memory_->take_spare(pass_, bytes + kCopySlack, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);

@@ -14,23 +14,25 @@
 
 namespace dovetail::detail {
 
-/// Deals records that lie in memory, or have a place in a file: what a `LaneWalk` makes entries of.
+/// The `Runs` of walks that deliver records: makes entries of records in memory, or of their places
+/// in a file.
 ///
-/// What the pool has left of a group that ends is copied to spare room, so that the memory of a run is free once its last
-/// record is dealt. What is there already stays, until that room is full.
+/// When a group ends, the records of the group that the pool still holds are copied to spare room.
+/// So the memory of a run is free once its last record is dealt. Records already in spare room stay
+/// there until that room is full.
 ///
-/// Ownership: borrows the memory; its runs are closed, and spare room is given back, with it.
+/// Ownership: borrows the memory. The destructor closes open runs and gives spare room back.
 /// Threads:   none.
-/// Cost:      memory for the runs of the largest group. A group that ends costs a look at each slot of the pool, and a
-///            copy of each record that has not been copied.
+/// Cost:      memory for the runs of the largest group. The end of a group visits each slot of the
+///            pool, and copies each of its records that is not in spare room.
 template <class E>
 class LiveRuns {
  public:
   using Entry = E;
-  // Address and id of record 0 of each run, its stride, and the run.
+  // Of each run: address and id of record 0, the stride, and the run itself.
   using Bases = SideBySide<std::uint64_t, std::uint64_t, std::uint32_t, const ReadyRun*>;
 
-  /// `record_bytes`: of each record, where all have one size.
+  /// `record_bytes` is the size of every record, if all have one size.
   LiveRuns(RunMemory& memory, std::uint64_t pass, const PassOrder& order, std::size_t largest_group,
            std::uint32_t record_bytes)
       : memory_(&memory), pass_(pass), order_(order), runs_(largest_group), record_bytes_(record_bytes) {}
@@ -56,11 +58,11 @@ class LiveRuns {
       return record_bytes_;
     }
   }
-  /// Bytes that are to be copied: none of what lies in spare room, in a file, or nowhere.
+  /// Bytes of the entry's record to copy: 0 if it lies in spare room or in a file, or is damaged.
   std::size_t bytes_to_move(const E& entry) const noexcept;
   void move_to_spare(std::span<E> pool) noexcept;
 
-  RunMemory* memory_;  // null once it has been moved from
+  RunMemory* memory_;  // null after a move
   std::uint64_t pass_;
   PassOrder order_;
   std::vector<ReadyRun> runs_;  // of the open group

@@ -50,7 +50,7 @@ class RankWalkOf final : public RankWalk {
 
   std::uint32_t batch_rows_;
   std::uint32_t rows_per_lane_;
-  std::deque<RecordWalk<E>> lanes_;  // that do not move
+  std::deque<RecordWalk<E>> lanes_;  // a deque, because its elements must not move
 };
 
 }  // namespace

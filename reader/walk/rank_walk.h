@@ -14,16 +14,18 @@
 
 namespace dovetail::detail {
 
-/// Rows of consecutive batches, as they are walked: which record each of them gets, and where that lies.
+/// The record of each row of consecutive batches, and its place.
 struct WalkedRows {
-  /// Rows that follow each other and are planned alike.
+  /// Consecutive rows with the same status.
   struct Part {
     std::uint32_t end = 0;
     RowStatus status = RowStatus::empty;  ///< `empty`, `first` or `repeated`.
   };
 
-  std::vector<Entry> same;        ///< One of each row where all records have one size,
-  std::vector<SizedEntry> sized;  ///< else here. Rows that are empty have none to speak of.
+  /// Entries, one for each row, if all records have one size; otherwise `sized` has them. Entries
+  /// of empty rows have no meaning.
+  std::vector<Entry> same;
+  std::vector<SizedEntry> sized;
   std::vector<Part> parts;
 
   void add(std::uint32_t rows, RowStatus status);
@@ -34,13 +36,14 @@ struct WalkedRows {
 /// Threads: none.
 class RankWalk {
  public:
-  /// `record_bytes`: of each record, if all have one size and lie in runs; else 0. The memory is borrowed.
+  /// `record_bytes` is the size of every record if all have one size and lie in runs, else 0. The
+  /// memory is borrowed.
   static std::unique_ptr<RankWalk> begin(const EpochPlan& epoch, std::uint32_t rank, std::uint64_t first_step,
                                          std::uint32_t batch_rows, std::uint32_t record_bytes, RunMemory& memory);
   virtual ~RankWalk() = default;
 
-  /// Walks on from row `from` up to `until`, counted from the first row of some batch. Gives how many rows; fewer where
-  /// runs are not ready.
+  /// Walks rows [`from`, `until`), counted from the first row of some batch. Returns the number of
+  /// rows walked, which is less only if runs are not ready.
   virtual std::uint32_t walk(WalkedRows& rows, std::uint32_t from, std::uint32_t until) = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// The passes of a lane whose records are dealt from memory.
+/// The `Passes` of a lane whose records are delivered.
 template <class E>
 class LivePasses {
  public:
@@ -30,11 +30,11 @@ class LivePasses {
   std::uint32_t record_bytes_;
 };
 
-/// Walks a lane, record by record, as entries: the rows of batches before they are filled.
+/// Walks a lane output by output and gives entries, from which rows are filled later.
 ///
-/// `record_bytes` is the size of each record where all have one, and `E` then is `Entry`; with
-/// `OrderKind::global` it is `SizedEntry` for all.
-/// Ownership: borrows the memory, which outlives it.
+/// `record_bytes` is the size of every record if all have one size. `E` is then `Entry`, except
+/// with `OrderKind::global`, where it always is `SizedEntry`.
+/// Ownership: borrows the memory, which must outlive the walk.
 /// Threads:   none.
 template <class E>
 class RecordWalk {
