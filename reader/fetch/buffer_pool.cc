@@ -54,7 +54,7 @@ void BufferPool::give_back(AlignedBuffer buffer) {
   used_ -= size;
   if (used_ + idle_ + size > budget_) return;
   idle_buffers_[size].push_back(std::move(buffer));
-  idle_ += size;  // last, so that a failure above does not count
+  idle_ += size;  // last, because the lines above may throw
 }
 
 void BufferPool::trim(std::uint64_t room) {

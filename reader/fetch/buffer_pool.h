@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// The whole pages in `bytes`.
+/// The part of `bytes` that consists of whole pages.
 std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) noexcept;
 
 /// Owned bytes, aligned for blocks, followed by some slack that decoders may overwrite.
@@ -46,11 +46,12 @@ class AlignedBuffer {
   std::size_t size_ = 0;
 };
 
-/// Hands out buffers within a budget and keeps returned ones for the next use, so that steady reading does not
-/// allocate.
+/// Hands out buffers within a budget and keeps returned buffers for the next use, so that steady
+/// reading does not allocate.
 ///
-/// Sizes are rounded up to one of eight classes per power of two: this wastes at most an eighth, and keeps the number
-/// of sizes small. Units: bytes, by the rounded size.
+/// Sizes are rounded up to one of eight classes per power of two. This wastes at most an eighth,
+/// and keeps the number of sizes small.
+/// Units:   bytes, by the rounded size.
 /// Threads: none; guarded by the reader's lock.
 class BufferPool {
  public:
@@ -63,10 +64,10 @@ class BufferPool {
   static std::size_t rounded(std::size_t bytes) noexcept;
   /// Whether this many more bytes fit the budget.
   bool fits(std::uint64_t rounded_bytes) const noexcept { return used_ + rounded_bytes <= budget_; }
-  /// A buffer of at least `bytes`. Drops idle buffers that would exceed the budget; may exceed it itself, so check
-  /// `fits` first.
+  /// A buffer of at least `bytes`. Drops idle buffers that would exceed the budget. The buffer
+  /// itself may exceed it, so check `fits` first.
   AlignedBuffer take(std::size_t bytes);
-  /// Takes a buffer back. Does nothing for an empty one.
+  /// Takes a buffer back. Does nothing if `buffer` is empty.
   void give_back(AlignedBuffer buffer);
 
   std::uint64_t budget() const noexcept { return budget_; }

@@ -29,19 +29,19 @@ class DamageLog {
  public:
   explicit DamageLog(const Dataset& dataset) : dataset_(dataset) {}
 
-  /// `first_id` is the id of its first record.
+  /// `first_id` is the dataset id of record `loss.first_record`.
   void note(std::uint64_t first_id, Loss loss);
-  /// Whether there is news since the last `take_new`.
+  /// Whether losses were noted since the last `take_new`.
   bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
   std::vector<LostRange> take_new();
 
   /// Whether the record lies in a damaged block.
   bool is_damaged(std::uint64_t id) const noexcept;
-  /// Why a record is lost: the loss of its block, else of its shard. Needs: one of them is noted.
+  /// The loss of the record's block, or else of its shard. Needs: one of them is noted.
   Loss loss_of(std::uint64_t id) const;
 
  private:
-  using Losses = std::map<std::uint64_t, Loss>;  // by the first id; they do not overlap
+  using Losses = std::map<std::uint64_t, Loss>;  // by the first id; losses do not overlap
   static const Loss* find(const Losses& losses, std::uint64_t id) noexcept;
 
   const Dataset dataset_;

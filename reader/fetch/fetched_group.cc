@@ -30,7 +30,8 @@ void Fetched::find_singles(const DamageLog& damage, std::uint32_t record_bytes, 
     }
     bytes += entry.bytes;
   }
-  // They count as pool memory, which has its own reserve.
+  // The copies are not taken from `buffers`: they count as pool memory, which has a reserve of its
+  // own.
   if (bytes > 0) copies = AlignedBuffer(bytes);
   std::size_t at = 0;
   for (Single& single : singles) {

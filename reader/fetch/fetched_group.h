@@ -19,31 +19,34 @@
 
 namespace dovetail::detail {
 
-/// A run of a group, or the part of one that a walk needs that begins in the middle. Guarded by the store's lock. Each
-/// piece of `loaded` is filled without it, by the thread that claimed the piece.
+/// A run of a group, or the part of it that a walk needs which begins in the middle. Guarded by the
+/// store's lock, with one exception: the thread that claimed a piece of `loaded` fills it without
+/// the lock.
 struct Fetched {
   explicit Fetched(const Run& of) : run(of) {}
 
   Run run;
-  std::shared_ptr<const ShardFile> file;  ///< Set while it is being read.
+  std::shared_ptr<const ShardFile> file;  ///< Set until all pieces are filled.
   LoadedRun loaded;
-  std::size_t next_piece = 0;  ///< Next piece to claim.
+  std::size_t next_piece = 0;  ///< The next piece to claim.
   std::size_t left = 0;        ///< Pieces that are not filled yet.
   bool prepared = false;       ///< Its pieces are known, and its memory is allocated.
   bool damaged = false;
-  ReadyRun result;  ///< Set once it is ready; its memory is unused if the shard is lost.
+  ReadyRun result;  ///< Set once the run is ready. Its memory is unused if the shard is lost.
 
-  /// If only single records of a run are needed: a record, its pick, and its place once it is loaded.
+  /// One record, for walks that begin in the middle: its pick, and its entry once it is loaded.
   struct Single {
-    std::uint64_t record = 0;  ///< In the run.
+    std::uint64_t record = 0;  ///< Number in the run.
     std::size_t pick = 0;
     SizedEntry entry;
   };
   std::vector<Single> singles;
-  AlignedBuffer copies;  ///< Copies of these records; their blocks are freed.
+  /// Copies of the records in `singles`; the memory of their blocks is freed.
+  AlignedBuffer copies;
 
   bool ready() const noexcept { return prepared && left == 0; }
-  /// Call after all pieces are filled: closes the file, and frees the memory if only single records were needed.
+  /// Call after all pieces are filled. Closes the file, and frees the memory if only single records
+  /// are needed.
   void finish(const DamageLog& damage, std::uint32_t record_bytes, BufferPool& buffers);
 
  private:
@@ -54,16 +57,16 @@ struct Fetched {
 struct FetchedGroup {
   /// The runs of a group of a pass.
   static FetchedGroup of(const PassOrder& order, std::uint64_t number);
-  /// The stretch between the first and the last needed record of each run.
+  /// For each run with picks, the part from its first to its last picked record.
   static FetchedGroup of(const PassOrder& order, std::span<const PooledPick> picks);
 
   std::uint64_t number = 0;
   std::deque<Fetched> runs;
-  std::size_t next_run = 0;  ///< All runs before it are claimed.
+  std::size_t next_run = 0;  ///< All runs before this one are claimed.
   std::size_t working = 0;   ///< Pieces that are being read or filled.
   AlignedBuffer spare;
   bool given_up = false;
-  std::uint64_t rows = 0;  ///< Rows that must be filled before it is freed.
+  std::uint64_t rows = 0;  ///< The group is freed once so many rows are filled.
 
   bool ready() const noexcept {
     return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });

@@ -17,7 +17,8 @@ LoadedRun::LoadedRun(const ShardFile& file, const Run& run, RunPieces pieces, co
   if (rules_.record_bytes != 0) return;
   auto* const extents = reinterpret_cast<RecordExtent*>(room_.data());
   extents_ = {extents, static_cast<std::size_t>(run.count)};
-  std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());  // damaged records have none
+  // Records of damaged blocks keep this value.
+  std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());
   if (!pieces_.placed) return;
   const std::size_t first = file.block_of(run.first_record);
   for (std::size_t block = first; file.first_record(block) < run.first_record + run.count; ++block) {
@@ -42,7 +43,8 @@ LoadedRun::Filled LoadedRun::fill(std::size_t piece, const Result<void>& read, s
     if (done) done = fill_block(of, block, stored);
     const format::IndexEntry& entry = file_->blocks()[block];
     if (!done && (read || !storage.gave_up(read.error()))) {
-      // Bits also flip in memory and in transfers: only a block that fails twice is damaged.
+      // Bits also flip in memory and in transfers, so only a block that fails twice counts as
+      // damaged.
       ++filled.retried_reads;
       const auto into = stored.subspan(static_cast<std::size_t>(entry.offset - of.file_offset),
                                        static_cast<std::size_t>(stored_bytes(*file_, block)));
@@ -60,7 +62,7 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
   const format::IndexEntry& entry = file_->blocks()[block];
   const ByteView of_block = stored.subspan(static_cast<std::size_t>(entry.offset - piece.file_offset),
                                            static_cast<std::size_t>(stored_bytes(*file_, block)));
-  // Only sums of the index are checked, but the memory is sized for records of one size.
+  // The index is checked by its sums only, but the memory is sized for records of one size.
   if (rules_.record_bytes != 0 && entry.raw_bytes != std::uint64_t{entry.records} * rules_.record_bytes) {
     return Error(Errc::index_mismatch, "records are not all of " + std::to_string(rules_.record_bytes) + " bytes");
   }
@@ -78,7 +80,7 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
     } else {
       for (std::size_t i = piece.first_block; i < block; ++i) offset += file_->blocks()[i].raw_bytes;
     }
-    // The slack that the decoder may overwrite is free only behind the last blocks.
+    // The decoder may overwrite slack bytes. They are free only behind the last block of the run.
     const bool last = block + 1 == pieces_.pieces.back().end_block;
     out = {room_.data() + offset, entry.raw_bytes + (last ? AlignedBuffer::kSlack : 0)};
   }
@@ -123,7 +125,8 @@ ReadyRun LoadedRun::ready(std::uint32_t shard, bool damaged) const noexcept {
     const RunPiece& piece = pieces_.pieces.front();
     std::size_t head = 0;
     if (piece.in_place) head = head_bytes(*file_) + file_->blocks()[first].table_bytes;
-    const std::uint64_t before = run_.first_record - file_->first_record(first);  // records of the block before the run
+    // Records of the first block before the run.
+    const std::uint64_t before = run_.first_record - file_->first_record(first);
     ready.where += piece.room_offset + head + before * stride_of(*file_, rules_.record_bytes);
   }
   if (damaged) ready.where |= Entry::kDamage;

@@ -31,19 +31,19 @@ struct DamagedBlock {
 /// A run of a shard, or a part of one, that is loaded into memory piece by piece.
 ///
 /// Ownership: owns the memory of the records; the shard is borrowed and outlives it.
-/// Threads:   pieces may be filled concurrently, each by one thread. Results are visible to all after the last piece is
-///            filled.
+/// Threads:   pieces may be filled concurrently, each by one thread. Results are visible to all
+///            threads after the last piece is filled.
 class LoadedRun {
  public:
   LoadedRun() = default;
-  /// `room` has at least `pieces.room_bytes` bytes, below 2^31.
+  /// Needs: `room` has at least `pieces.room_bytes` bytes, which is below 2^31.
   LoadedRun(const ShardFile& file, const Run& run, RunPieces pieces, const FetchRules& rules, AlignedBuffer room);
 
   const Run& run() const noexcept { return run_; }
   std::span<const RunPiece> pieces() const noexcept { return pieces_.pieces; }
   const ShardFile& file() const noexcept { return *file_; }
 
-  /// Where a piece is read to. Empty if the caller must provide `stored_bytes` of memory.
+  /// The memory that a piece is read to. Empty if the caller must provide `stored_bytes` of memory.
   std::span<std::byte> read_into(std::size_t piece) const noexcept;
 
   /// Result of filling a piece.
@@ -51,20 +51,22 @@ class LoadedRun {
     std::vector<DamagedBlock> damage;
     std::uint32_t retried_reads = 0;
   };
-  /// Checks and decodes a piece in `stored`; `read` is the result of reading it. A block that fails, or could not be
-  /// read, is read once more by itself, past the page cache, before it counts as damaged. Exception: the storage has
-  /// abandoned it.
+  /// Checks and decodes a piece in `stored`; `read` is the result of reading the piece. A block
+  /// that fails, or could not be read, is read once more by itself, past the page cache, before it
+  /// counts as damaged. A read that the storage has abandoned is not repeated.
   Filled fill(std::size_t piece, const Result<void>& read, std::span<std::byte> stored, Storage& storage);
 
-  /// The run as it can be dealt, after all pieces are filled; `damaged` if any of them had damage.
+  /// The run in a form that can be dealt. Needs: all pieces are filled. `damaged` is true if any
+  /// piece had damage.
   ReadyRun ready(std::uint32_t shard, bool damaged) const noexcept;
 
-  /// Returns the memory.
+  /// Gives the memory away.
   AlignedBuffer take_room() noexcept { return std::exchange(room_, {}); }
 
  private:
   Result<void> fill_block(const RunPiece& piece, std::size_t block, std::span<std::byte> stored);
-  /// Notes the places of the records of a block. In a partial run, only of those that it needs.
+  /// Notes the places of the records of a block. For a partial run, only those of records in the
+  /// run.
   void note(std::size_t block, const format::BlockRecords& records);
 
   const ShardFile* file_ = nullptr;
@@ -72,7 +74,8 @@ class LoadedRun {
   RunPieces pieces_;
   FetchRules rules_;
   AlignedBuffer room_;
-  std::span<RecordExtent> extents_;  // of the run's records if they differ in size; in `room_`
+  // Of the run's records, if they differ in size; stored in `room_`.
+  std::span<RecordExtent> extents_;
 };
 
 }  // namespace dovetail::detail

@@ -16,8 +16,8 @@ std::size_t rounded_up(std::size_t bytes) noexcept {
   return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-/// Whether a block has as many bytes as its records need. If not, the index is damaged, and the block is read
-/// separately, so that it overwrites no other.
+/// Whether the index gives a block as many bytes as its records need. If not, the index is damaged.
+/// The block is then read separately, so that it overwrites no other block.
 bool has_size(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept {
   const format::IndexEntry& entry = file.blocks()[block];
   return rules.record_bytes == 0 || entry.raw_bytes == std::uint64_t{entry.records} * rules.record_bytes;
@@ -25,7 +25,7 @@ bool has_size(const ShardFile& file, std::size_t block, const FetchRules& rules)
 
 /// Sizes of the blocks of a piece.
 struct Blocks {
-  std::size_t decoded = 0;  ///< Bytes that are stored encoded.
+  std::size_t decoded = 0;  ///< Number of blocks that are stored encoded.
   std::size_t raw_bytes = 0;
 };
 
@@ -38,8 +38,8 @@ Blocks blocks_of(const ShardFile& file, const RunPiece& piece) noexcept {
   return blocks;
 }
 
-/// Places the pieces one after the other. Each begins at the same offset within a cache line as in the file, so that
-/// copies are aligned.
+/// Lays out the pieces one after the other. Each piece begins at the same offset in a cache line as
+/// in the file, so that copies are aligned.
 void lay_out_sized(const ShardFile& file, RunPieces& run) noexcept {
   for (RunPiece& piece : run.pieces) {
     const Blocks blocks = blocks_of(file, piece);
@@ -50,7 +50,8 @@ void lay_out_sized(const ShardFile& file, RunPieces& run) noexcept {
   }
 }
 
-/// Places all records contiguously. Those of a TFRecord lie so in the file; in a shard, headers separate the blocks.
+/// Lays out all records contiguously. In a TFRecord file they lie so; in a shard, headers separate
+/// the blocks.
 void lay_out_row(const ShardFile& file, const FetchRules& rules, RunPieces& run) noexcept {
   const std::uint32_t record_bytes = rules.record_bytes;
   const RunPiece& first = run.pieces.front();

@@ -11,14 +11,15 @@
 
 namespace dovetail::detail {
 
-/// How runs are read.
+/// Rules for reading runs.
 struct FetchRules {
-  /// Largest piece: blocks that are read with one call and decoded by one thread, in bytes.
+  /// The most bytes of a piece, which one call reads and one thread decodes.
   std::uint64_t read_bytes = 0;
-  /// A block of one record of at least this size is not loaded into memory: its record has a *place*, and is read or
-  /// decoded straight into its row.
+  /// A block of one record of at least this size is not loaded into memory. Its record is *placed*:
+  /// it is read or decoded straight into its row.
   std::uint64_t placed_bytes = 0;
-  /// Size of every record, which then lie contiguously in the memory of their run; 0 if sizes differ.
+  /// The size of every record; their records then lie contiguously in the memory of a run. 0 if
+  /// sizes differ.
   std::uint32_t record_bytes = 0;
 };
 
@@ -27,27 +28,28 @@ struct RunPiece {
   std::size_t first_block = 0;  ///< Blocks [first_block, end_block) of the shard.
   std::size_t end_block = 0;
   std::uint64_t file_offset = 0;
-  std::uint64_t stored_bytes = 0;  ///< From the first header to the end of the last body.
-  /// Where its records begin in the memory of the run. If records stay where they are read, where it is read to.
+  std::uint64_t stored_bytes = 0;  ///< From the first header to the end of the last block.
+  /// Offset of the piece's records in the memory of the run. If `in_place`, the offset where the
+  /// piece is read to.
   std::size_t room_offset = 0;
   bool in_place = false;
 };
 
-/// The layout of a run in memory, from the index alone.
+/// The layout of a run in memory, computed from the index alone.
 struct RunPieces {
   std::vector<RunPiece> pieces;  ///< Empty if all records are placed.
   /// Memory of the run: one `RecordExtent` per record if sizes differ, then the records.
   std::size_t room_bytes = 0;
   bool placed = false;  ///< Whether some records are placed.
 
-  /// Needs: records of the shard.
+  /// Needs: `run` lies within the records of the shard.
   static RunPieces of(const ShardFile& file, const Run& run, const FetchRules& rules);
 };
 
 /// Whether the record of a block is placed, not loaded into memory.
 bool is_placed(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept;
 
-/// Distance of consecutive records of `record_bytes` in the memory of a run.
+/// The distance of consecutive records of `record_bytes` in the memory of a run.
 std::uint32_t stride_of(const ShardFile& file, std::uint32_t record_bytes) noexcept;
 
 }  // namespace dovetail::detail

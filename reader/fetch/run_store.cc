@@ -15,7 +15,7 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr int kColdFor = 16;  // consecutive reads that need no waiting
+constexpr int kColdFor = 16;  // so many reads in a row that need not wait end the cold state
 
 }  // namespace
 
@@ -23,12 +23,13 @@ struct RunStore::Pass {
   explicit Pass(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
-  std::uint64_t end_group = 0;      // no group is needed from here on
-  std::list<FetchedGroup> singles;  // one, for the pool that it begins with
-  std::list<FetchedGroup> groups;   // open, wanted or read ahead; ascending
-  bool open = false;                // whether the first group is open
-  bool waits = false;               // a walk waits for the next group
-  bool found = false;               // the walk has the singles
+  std::uint64_t end_group = 0;  // groups from here on are not needed
+  // At most one: the records of the pool that the walk begins with.
+  std::list<FetchedGroup> singles;
+  std::list<FetchedGroup> groups;  // open, wanted or read ahead; ascending
+  bool open = false;               // whether the first group is open
+  bool waits = false;              // a walk waits for the next group
+  bool found = false;              // the walk has found the singles
 
   const FetchedGroup& wanted() const { return singles.empty() || found ? groups.front() : singles.front(); }
   FetchedGroup& wanted() { return const_cast<FetchedGroup&>(std::as_const(*this).wanted()); }
@@ -57,7 +58,7 @@ void RunStore::end(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   const auto ending = passes_.find(pass);
   give_up(ending->second.singles);
-  give_up(ending->second.groups);  // including useless read-ahead
+  give_up(ending->second.groups);  // also read-ahead that is not needed now
   passes_.erase(ending);
 }
 
@@ -68,7 +69,8 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
   if (of.waits) return false;
-  // When it ends, its pool may need spare room while the last room is in use, until the rows walked so far are filled.
+  // When the group ends, its pool may need spare room. The room used before is not free until all
+  // rows walked so far are filled.
   free_filled();
   if (!buffers_.fits(options_.spare_bytes) && !leaving_.empty()) return false;
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i] = wanted.runs[i].result;
@@ -86,7 +88,7 @@ void RunStore::close(std::uint64_t pass) noexcept {
   of.open = false;
 }
 
-// Must not allocate: the caller cannot undo its work.
+// Must not allocate, because the caller cannot undo its work.
 void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
   for (FetchedGroup& group : groups) {
     group.given_up = true;
@@ -138,7 +140,7 @@ std::optional<RunStore::Work> RunStore::claim_ahead(Pass& pass) {
   return claim_of(pass.groups.back(), false);
 }
 
-// Reading ahead is more useful on slow storage, but must leave memory for what is needed next.
+// Reading further ahead pays only on slow storage, and must leave memory for what is needed next.
 bool RunStore::may_append(const Pass& pass) const {
   return pass.groups.back().number + 1 < pass.end_group &&
          (pass.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
@@ -205,7 +207,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     if (!needed) return false;
     if (drop_ahead()) continue;
     if (!leaving_.empty()) return false;
-    // Pieces in work may free memory soon.
+    // Pieces being read or filled may free memory soon.
     const auto works = [](const auto& numbered) {
       const Pass& pass = numbered.second;
       const auto any = [](const FetchedGroup& group) { return group.working > 0; };
@@ -252,7 +254,8 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) tr
     return fill(work, work.arrival->read, stored, done);
   }
   if (stored.empty()) {
-    thread_local std::vector<std::byte> scratch;  // stays in the caches; as large as the largest piece
+    // Per thread, so that it stays in the caches. Grows to the largest piece.
+    thread_local std::vector<std::byte> scratch;
     if (scratch.size() < bytes) scratch.resize(bytes);
     stored = std::span(scratch).first(bytes);
   }
@@ -262,14 +265,15 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) tr
   if (there && !*there) {
     cold_.store(kColdFor, std::memory_order_relaxed);
     if (read_later(work)) return std::nullopt;
-    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});  // no memory to read it asynchronously
+    // No memory for an asynchronous read.
+    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});
   } else if (cold()) {
     --cold_;
   }
   done.read = Clock::now();
   return fill(work, read, stored, done);
 } catch (const std::exception& failure) {
-  fail(error_from(failure));  // otherwise its run would never be ready
+  fail(error_from(failure));  // otherwise the run would never become ready
   return std::nullopt;
 }
 
@@ -375,7 +379,9 @@ void RunStore::walk_to(std::uint64_t rows) {
   const std::lock_guard lock(mutex_);
   walked_ = rows;
   for (FetchedGroup& group : leaving_) group.rows = std::min(group.rows, rows);
-  free_filled();  // a pool fills before its first output
+  // While a walk fills its pool it may close groups without giving a row. Such groups are free at
+  // once.
+  free_filled();
 }
 
 void RunStore::filled_to(std::uint64_t rows) {

@@ -25,12 +25,13 @@
 
 namespace dovetail::detail {
 
-/// The runs in the memory of a reader, and those on their way there.
+/// The runs in the memory of a reader, and the runs that are being fetched.
 ///
-/// Idle threads claim pieces of runs. A thread reads its piece and fills it at once if the read need not wait;
-/// otherwise the piece is claimed again after it has arrived. A walk opens a group when all its runs are loaded, and
-/// closes it after dealing its last record. The memory is freed after the rows walked until then are filled. A claimed
-/// piece is always filled, even if its group is dropped meanwhile.
+/// Idle threads claim pieces of runs. A thread reads its piece and fills it at once if the read
+/// need not wait. Otherwise the piece is claimed again after it has arrived. A walk opens a group
+/// when all its runs are loaded, and closes it after dealing its last record. The memory is freed
+/// once all rows walked until then are filled. A claimed piece is always filled, even if its group
+/// is closed meanwhile.
 ///
 /// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
 class RunStore final : public RunMemory {
@@ -45,11 +46,11 @@ class RunStore final : public RunMemory {
   };
   struct Options {
     FetchRules rules;
-    std::uint64_t budget = 0;       ///< Budget for everything in memory.
-    std::uint64_t spare_bytes = 0;  ///< Part of it that is reserved for spare room, one per lane.
+    std::uint64_t budget = 0;       ///< Budget for all memory of the store.
+    std::uint64_t spare_bytes = 0;  ///< Part of it reserved for spare room, one for each lane.
   };
-  /// Borrows all arguments except the function. The function is called, with no lock held, when the storage has
-  /// delivered a piece.
+  /// Borrows all arguments except the function. The function is called, with no lock held, after
+  /// the storage has delivered a piece.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
            std::function<void(const Waited&)> on_arrival);
   /// Needs: the storage has stopped.
@@ -58,7 +59,7 @@ class RunStore final : public RunMemory {
   /// Result of a read that the storage did.
   struct Arrival {
     Result<void> read;
-    AlignedBuffer scratch;  ///< The bytes, if they were not read in place.
+    AlignedBuffer scratch;  ///< The bytes, unless they were read in place.
     Clock::time_point asked;
   };
   /// A piece of a run that one thread works on.
@@ -68,10 +69,11 @@ class RunStore final : public RunMemory {
     std::size_t piece = 0;
     std::unique_ptr<Arrival> arrival;  ///< Set if the read had to wait.
   };
-  /// Claims the piece that is needed soonest: one that has arrived, one of the groups that walks wait for, or, with
-  /// `ahead`, of later groups. Empty if nothing can be read: no piece is left, or memory or an open shard is missing.
+  /// Claims the most urgent piece: a piece that has arrived, else one that a walk waits for, else,
+  /// if `ahead`, one of later groups. Empty if no piece is left, or if memory or an open shard is
+  /// missing.
   std::optional<Work> claim(bool ahead);
-  /// Times of a finished piece.
+  /// The times of a finished piece.
   struct Done {
     std::uint32_t shard = 0;
     std::uint64_t bytes = 0;
@@ -79,22 +81,23 @@ class RunStore final : public RunMemory {
     Clock::time_point read;  ///< End of the read, start of decoding.
     Clock::time_point ended;
   };
-  /// Reads and fills a piece on this thread, from `now` on. Empty if the storage reads it, or it failed.
+  /// Reads and fills a piece on this thread, starting at `now`. Empty if the storage reads the
+  /// piece, or if it failed.
   std::optional<Done> run(Work work, Clock::time_point now);
   /// Whether a piece may be claimed. A claim may still fail for lack of memory.
   bool has_work() const;
   /// Whether the storage is reading a piece.
   bool waits_for_storage() const noexcept { return in_flight_.load(std::memory_order_relaxed) > 0; }
-  /// Whether recent reads had to wait, so that starting early pays.
+  /// Whether recent reads had to wait, so that fetching further ahead pays.
   bool cold() const noexcept { return cold_.load(std::memory_order_relaxed) > 0; }
 
-  /// Call it before a step of the walk with the most rows that it may reach, and after it with the rows reached: groups
-  /// closed in the step stay until these rows are filled.
+  /// Call this before each step of the walk with the most rows that the step may reach, and after
+  /// it with the rows reached. Groups that are closed in the step stay until these rows are filled.
   void walk_to(std::uint64_t rows);
-  /// All rows before `rows` are filled.
+  /// Call this when all rows before `rows` are filled.
   void filled_to(std::uint64_t rows);
 
-  /// Why the walk cannot continue; it never will.
+  /// The reason why no walk can ever continue.
   std::optional<Error> failure() const;
   /// Grows whenever a blocked walk may try again.
   std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
@@ -128,14 +131,14 @@ class RunStore final : public RunMemory {
   /// Whether one more group may be read ahead.
   bool may_append(const Pass& pass) const;
   bool prepare(Fetched& run, bool needed);
-  /// Makes room for a waiting walk by dropping read-ahead. Returns whether there was any.
+  /// Makes room for a waiting walk by dropping read-ahead. Returns false if there was none.
   bool drop_ahead();
-  /// Frees closed groups whose rows are filled. Returns whether there were any.
+  /// Frees closed groups whose rows are filled. Returns false if there were none.
   bool free_filled();
-  /// Whether runs may take this many more bytes.
+  /// Whether runs may take `bytes` more; leaves the reserve for spare room.
   bool run_fits(std::size_t bytes) const noexcept;
   void give_up(std::list<FetchedGroup>& groups) noexcept;
-  /// Gives the read to the storage; false if there is no memory for it.
+  /// Hands the read to the storage. Returns false if there is no memory for it.
   bool read_later(Work& work);
   void arrived(Work work);
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);

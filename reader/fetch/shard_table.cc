@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Opens a shard that counts as live until its last user releases it.
+/// Opens a shard. The shard counts as live until its last user releases it.
 Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
                             const std::shared_ptr<ShardTable::Users>& users) try {
   DOVETAIL_ASSIGN(ShardFile file, open_shard(dataset, shard));

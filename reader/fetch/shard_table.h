@@ -17,24 +17,27 @@
 
 namespace dovetail::detail {
 
-/// The open shards of a reader, many at a time, each opened on first use and checked against the manifest.
+/// The open shards of a reader. Each shard is opened on first use and checked against the manifest.
 ///
-/// Keeps at most `max_open` shards, and drops the one found or opened longest ago. A dropped shard closes when its last
-/// run is done; until then it can be found again, so that a shard is never open twice.
-/// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
+/// Keeps at most `max_open` shards, and drops the shard that was found or opened longest ago. A
+/// dropped shard closes when its last user releases it. Until then it can be found again, so a
+/// shard is never open twice.
+/// Threads: all functions may be called from any thread. Opening itself runs on the storage's
+///          threads.
 class ShardTable {
  public:
-  /// Keeps up to `max_open` shards; as many again may be open for their users. `on_change` is called, with no lock
-  /// held, after a shard was opened or failed to open.
+  /// Keeps up to `max_open` shards. As many again may stay open for their users. `on_change` is
+  /// called, with no lock held, after a shard was opened or failed to open.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
-  /// Starts to open a shard, unless it is open, being opened, or has failed and was not forgotten. Also does nothing if
-  /// too many shards are open or being opened: then call it again after the next change.
+  /// Starts to open a shard, unless it is open, is being opened, or has failed and was not
+  /// forgotten. Does nothing if too many shards are open or being opened; call it again after the
+  /// next change then.
   void want(std::uint32_t shard);
 
   /// The shard, or null if it is not open.
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
-  /// The same for looking ahead: does not count as use.
+  /// Like `find`, but does not count as use. For reads ahead.
   std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
   bool failed(std::uint32_t shard) const;
   /// The last failure to open a shard. Needs: it has failed.
@@ -43,16 +46,17 @@ class ShardTable {
   void forget_failures();
 
   std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
-  /// Shards that are open or being opened, for any user.
+  /// Shards that are open or being opened, including dropped shards with users.
   std::uint32_t live() const noexcept { return users_->live + opening_; }
   /// Whether any shard is being opened, so that a caller may have to wait.
   bool opening() const noexcept { return opening_ > 0; }
-  /// Whether no more shards should be opened ahead. Half of the kept shards may be: runs are visited in the order of
-  /// need, so these shards are found before they would be dropped.
+  /// Whether no more shards should be opened ahead. Up to half of the kept shards may be: runs are
+  /// visited in the order of need, so these shards are found before they would be dropped.
   bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }
   /// Shards opened so far, including those opened again.
   std::uint64_t opened() const noexcept { return opened_; }
-  /// Grows whenever a shard was opened, failed to open, or was closed, so that a caller that missed one may try again.
+  /// Grows whenever a shard was opened, failed to open, or was closed. A caller that got no shard
+  /// may try again then.
   std::uint64_t changes() const noexcept { return users_->changes; }
 
   /// State that outlives the table while its shards are in use.
@@ -91,7 +95,8 @@ class ShardTable {
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint32_t> ahead_ = 0;  // shards of `recent_` that were not found yet
   std::atomic<std::uint64_t> opened_ = 0;
-  const std::shared_ptr<Users> users_ = std::make_shared<Users>();  // `changes` grows after the change is visible
+  // `changes` grows after the change is visible.
+  const std::shared_ptr<Users> users_ = std::make_shared<Users>();
 };
 
 }  // namespace dovetail::detail

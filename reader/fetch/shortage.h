@@ -7,8 +7,8 @@
 
 namespace dovetail::detail {
 
-/// Whether an operation failed because this process lacks memory, threads or descriptors. The data may be good, so no
-/// policy on damage applies.
+/// Whether an operation failed because this process lacks memory, threads or descriptors. The data
+/// may be good, so `OnDamage` does not apply.
 inline bool is_shortage(const Error& error) {
   namespace errc = boost::system::errc;
   return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||

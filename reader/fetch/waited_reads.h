@@ -17,7 +17,7 @@ namespace dovetail::detail {
 class WaitedReads {
  public:
   void add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nanoseconds duration);
-  /// The shards with the longest mean, longest first.
+  /// The `most` shards with the longest mean duration, longest first.
   std::vector<ShardReads> slowest(const Dataset& dataset, std::size_t most) const;
 
  private:

@@ -27,7 +27,9 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
 }
 
 void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) {
-  if (decoder->memory_bytes() / 2 > held_limit_) return;  // drop it after an unusual batch; memory grows by doubling
+  // After an unusual batch, drop the decoder rather than keep its memory. Memory grows by doubling,
+  // hence the factor 2.
+  if (decoder->memory_bytes() / 2 > held_limit_) return;
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(decoder));
 }

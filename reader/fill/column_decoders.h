@@ -13,7 +13,8 @@
 
 namespace dovetail::detail {
 
-/// The decoders of a reader, one per step that is being gathered. They are reused together with their memory.
+/// The decoders of a reader, one for each slot that is being filled. They are reused together with
+/// their memory.
 ///
 /// Threads: any.
 class ColumnDecoders {
@@ -22,10 +23,11 @@ class ColumnDecoders {
   static Result<std::unique_ptr<ColumnDecoders>> make(const Schema& schema);
 
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
-  /// Most memory of a decoder beside the slab if batches must not spill, and what it may always keep.
+  /// The most memory that a decoder may hold beside the slab if batches must not spill. Decoders
+  /// that hold more are not kept.
   std::uint64_t held_limit() const noexcept { return held_limit_; }
   void limit_held(std::uint64_t bytes) noexcept { held_limit_ = bytes; }
-  /// For queries of the memory that columns need.
+  /// A decoder to query the memory that columns need.
   const ColumnDecoder& sizes() const noexcept { return *first_; }
 
   std::unique_ptr<ColumnDecoder> take();
@@ -34,7 +36,7 @@ class ColumnDecoders {
  private:
   explicit ColumnDecoders(ColumnDecoder first);
 
-  const std::unique_ptr<const ColumnDecoder> first_;  // the others are copies of it
+  const std::unique_ptr<const ColumnDecoder> first_;  // other decoders are copies of this one
   const std::shared_ptr<const Schema> schema_;
   std::uint64_t held_limit_ = UINT64_MAX;  // set before threads start
   std::mutex mutex_;

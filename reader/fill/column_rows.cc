@@ -21,7 +21,7 @@ std::span<std::byte> values_of(const SlotRows& rows) noexcept {
   return {rows.parts().values, rows.parts().capacity};
 }
 
-/// Calls the user's code.
+/// Calls the user's code. An exception becomes an error, except `std::bad_alloc`.
 template <class Call>
 std::invoke_result_t<Call> caught(const Call& call) {
   try {
@@ -65,7 +65,8 @@ Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id,
                                    const std::function<Result<void>(RowWriter&)>& fill) {
   const std::uint64_t before = decoder_->held_bytes();
   Result<void> added = decoder_->add(row, [&](RowWriter& writer) { return caught([&] { return fill(writer); }); });
-  const std::uint64_t bytes = decoder_->held_bytes() - before;  // the size of the record does not bound its row
+  // The size of the record does not bound that of its row, so measure the row.
+  const std::uint64_t bytes = decoder_->held_bytes() - before;
   if (bytes >= largest_.bytes) largest_ = {id, bytes};
   return added;
 }
@@ -122,7 +123,8 @@ void ColumnRows::substitute(const SlotRows& rows) {
   }
   const std::uint64_t capacity = rows.parts().capacity;
   if (rows.may_grow() || decoder_->bytes() <= capacity) return;
-  // Leaves rows empty rather than fail a step whose own records fit: fills as many as there is room for.
+  // Leave some rows empty rather than fail a step whose own records fit. Bisection finds the number
+  // of rows that have room.
   const auto fill_first = [&](std::size_t count) {
     for (std::size_t i = 0; i < filled.size(); ++i) {
       if (i < count) {
@@ -155,7 +157,8 @@ Result<void> ColumnRows::end_batch(SlotRows& rows, const StepName& step) {
   }
   DOVETAIL_ASSIGN(const ColumnLayout* const layout, decoder_->finish(values_of(rows)));
   std::vector<BatchColumns>& columns = rows.lease()->columns();
-  columns.resize(rows.batches());  // only at the first batch: later, the trainer may hold views of earlier ones
+  // Resizes only for the first batch: later, the trainer may hold views of earlier batches.
+  columns.resize(rows.batches());
   columns[rows.batch()] = {.schema = rules_.columns->schema(), .layout = *layout};
   return {};
 }

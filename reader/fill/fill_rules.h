@@ -10,10 +10,10 @@ namespace dovetail::detail {
 
 class ColumnDecoders;
 
-/// Most unfit records that are reported one by one: with wrong columns, every record is unfit.
+/// The most unfit records that are reported one by one. With wrong columns, every record is unfit.
 inline constexpr std::size_t kNamedUnfit = 100;
 
-/// The reader's options and facts of the dataset that filling needs.
+/// The reader's options, and facts about the dataset, that filling needs.
 struct FillRules {
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
@@ -31,7 +31,7 @@ struct FillRules {
 struct FillCounts {
   std::uint64_t direct_reads = 0;  ///< Reads of records outside runs; with `OrderKind::global`, of blocks.
   std::uint64_t direct_bytes = 0;
-  std::uint64_t waiting_reads = 0;  ///< Those of them that had to wait.
+  std::uint64_t waiting_reads = 0;  ///< Direct reads that had to wait.
   std::uint64_t retried_reads = 0;
   std::uint64_t unfit_records = 0;
 };

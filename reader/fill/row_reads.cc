@@ -9,11 +9,12 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Decodes the block in place if it was read there.
+/// If the encoded block was read to the memory of its row, copies it first, because decoding writes
+/// there.
 Result<void> decode_record(const RowRead& read) {
   ByteView stored = read.into;
   if (read.into.data() == read.record.data()) {
-    thread_local std::vector<std::byte> scratch;  // stays in the caches; as large as the largest block
+    thread_local std::vector<std::byte> scratch;  // per thread, so that it stays in the caches
     scratch.assign(read.into.begin(), read.into.end());
     stored = scratch;
   }

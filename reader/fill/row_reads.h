@@ -21,22 +21,22 @@
 
 namespace dovetail::detail {
 
-/// A block that is read for one row, because its record is not in a run in memory: a large record, which goes straight
-/// into its row, or any block with `OrderKind::global`.
+/// A block that is read for one row, because its record is in no run in memory: a placed record, or
+/// with `OrderKind::global` any record.
 struct RowRead {
   std::shared_ptr<const ShardFile> file;
   std::uint32_t shard = 0;
   std::size_t block = 0;
   std::uint32_t row = 0;        ///< Row of the batch.
-  std::uint64_t at = 0;         ///< Offset of the large record in the values.
-  std::span<std::byte> record;  ///< Memory of the large record.
-  AlignedBuffer stored;         ///< Memory of any other block.
+  std::uint64_t at = 0;         ///< Offset of a placed record in the values.
+  std::span<std::byte> record;  ///< Memory of a placed record; else empty.
+  AlignedBuffer stored;         ///< Memory of a block that is not placed.
   std::span<std::byte>
       into;           ///< Where it is read to; of a large record that is not encoded, without what lies before it.
-  Result<void> read;  ///< Result of the storage.
+  Result<void> read;  ///< Result of the read.
   std::optional<Error> damage;
   std::uint32_t retried = 0;
-  std::array<std::byte, kMaxHeadBytes> head;  ///< The bytes before the record in the file.
+  std::array<std::byte, kMaxHeadBytes> head;  ///< The bytes before the record in the block.
 
   std::uint64_t offset() const noexcept { return file->blocks()[block].offset; }
   bool is_placed() const noexcept { return !record.empty(); }
@@ -47,12 +47,13 @@ struct RowRead {
   }
 };
 
-/// Checks a large record, and decodes it into its row if it is encoded. A failed block is read once more, past the page
-/// cache, before it counts as damaged. Threads: any.
+/// Checks a placed record, and decodes it into its row if it is encoded. A block that fails is read
+/// once more, past the page cache, before it counts as damaged.
+/// Threads: any.
 void check_record(RowRead& read, Storage& storage);
 
-/// Checks and decodes a block that was read, and finds one of its records; reads again as above. The result lies in
-/// `into` or in `decoded`.
+/// Checks and decodes a block that was read, and finds one of its records. A block that fails is
+/// read once more, as above. The result lies in `stored` or in `decoded`.
 Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::uint64_t record,
                                  const Result<void>& read, std::span<std::byte> stored, std::vector<std::byte>& decoded,
                                  Storage& storage, FillCounts& counts);

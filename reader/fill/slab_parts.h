@@ -23,17 +23,17 @@ struct SlabParts {
   std::uint64_t capacity = 0;  ///< Room for values, in bytes.
 };
 
-/// Status of a row whose record is damaged. Needs: a record is planned for it.
+/// The status of a row whose record is damaged. Needs: a record is planned for the row.
 constexpr RowStatus damaged_empty(RowStatus status) noexcept {
   return is_repetition(status) ? RowStatus::repeated_damaged_empty : RowStatus::damaged_empty;
 }
 
-/// Status of such a row after a neighbour replaced it.
+/// The status of such a row after a neighbouring row was copied to it.
 constexpr RowStatus substituted(RowStatus status) noexcept {
   return is_repetition(status) ? RowStatus::repeated_substituted : RowStatus::substituted;
 }
 
-/// Whether the record is damaged and not replaced.
+/// Whether the row's record is damaged and no neighbour was copied to it.
 constexpr bool is_damaged_empty(RowStatus status) noexcept {
   return is_damaged(status) && status == damaged_empty(status);
 }

@@ -121,7 +121,7 @@ bool SlotFill::begin_row() {
   if (error_.has_value()) return false;
   waits_for_shard_ = false;
   if (rows_.rows() < rules_.batch_rows) return true;
-  if (ready_ <= rows_.batch()) return false;  // it waits for reads
+  if (ready_ <= rows_.batch()) return false;  // the batch waits for reads
   rows_.begin_batch(rows_.batch() + 1);
   if (!columns_) return true;
   const Result<void> begun = columns_->begin_batch(rows_);
@@ -130,7 +130,7 @@ bool SlotFill::begin_row() {
 
 bool SlotFill::end_row() {
   if (rows_.rows() < rules_.batch_rows) return true;
-  if (has_placed_reads()) return true;  // `resume` ends it
+  if (has_placed_reads()) return true;  // `resume` ends the batch
   const StepName at = step();
   Result<void> ended;
   if (columns_) {
@@ -170,7 +170,7 @@ LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) cons
 
 Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
   const Dataset::Place place = parts_.dataset.locate(id);
-  // The checksums of its block are right, so the record is as written: only other columns can help.
+  // The block passed its checks, so the record is as it was written. Only other columns can help.
   const bool rejected = rules_.transform != nullptr;
   const char* const what = rejected                    ? ", was rejected by the transform"
                            : why.is(Errc::bad_message) ? ", is not a tf.train.Example, which columns need"

@@ -38,11 +38,12 @@ struct FillParts {
 
 /// Fills the batches of a slot in order: records become rows, or columns.
 ///
-/// A record in memory is copied. One that has a place in a file is read: straight into its row if it is large,
-/// otherwise with its whole block, and copied. If a read would have to wait, the caller makes the reads of `waiting`,
-/// calls `check` for each, and continues with `resume` when all are done.
+/// A record in memory is copied. A placed record is read straight into its row. With
+/// `OrderKind::global` the block of a record is read, and the record is copied. If a read has to
+/// wait, the caller makes the reads of `waiting`, calls `check` for each of them, and continues
+/// with `resume` after all are checked.
 ///
-/// Threads: one at a time. `check` may run on several, each with a read of its own.
+/// Threads: one at a time. `check` may run on several threads, each with another read.
 /// Cost:    no allocation for records in memory.
 class SlotFill {
  public:
@@ -51,28 +52,30 @@ class SlotFill {
   /// Begins with the first row of the first batch. Discards all earlier state.
   void begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t batches);
 
-  /// Fills the next rows with these records, all of one status. Returns the number filled: fewer if a read has to wait,
-  /// a shard is not open, or after an error.
+  /// Fills the next rows with these records, which all have one status. Returns the number of rows
+  /// filled. It is less than `records.size()` if a read has to wait, if a shard is not open, or
+  /// after an error.
   std::size_t fill(std::span<const Entry> records, RowStatus status);
   std::size_t fill(std::span<const SizedEntry> records, RowStatus status);
-  /// The same for places with `OrderKind::global`: the number of the record in its shard.
+  /// The same with `OrderKind::global`: the entries have the number of the record in its shard.
   std::size_t fill_from_blocks(std::span<const SizedEntry> records, RowStatus status);
   /// Adds rows that have no planned record.
   std::size_t fill_empty(std::size_t rows);
-  /// Records filled in so far may be freed afterwards. The reads of `waiting` still need their files.
+  /// Call this before the memory of records is freed: copies what columns still need of them. Reads
+  /// in `waiting` still need their files.
   void let_go();
 
-  /// Reads for the storage. They stay at their addresses until `resume`.
+  /// The reads that the storage must do. They stay at their addresses until `resume`.
   std::vector<RowRead*> waiting();
   void check(RowRead& read);
-  /// Continues after all of `waiting` are checked.
+  /// Continues after all reads of `waiting` are checked.
   void resume();
-  /// For a batch that has failed: others may need the files.
+  /// Drops the reads of a batch that has failed, so that others can use the files.
   void drop_reads() noexcept { reads_.clear(); }
   /// Whether the next row needs a shard that is not open.
   bool waits_for_shard() const noexcept { return waits_for_shard_; }
 
-  /// Batches that are complete.
+  /// Number of batches that are complete.
   std::uint32_t ready_batches() const noexcept { return ready_; }
   /// Why the next batch cannot be completed.
   const std::optional<Error>& error() const noexcept { return error_; }
@@ -80,33 +83,34 @@ class SlotFill {
   std::shared_ptr<SlotLease> take_lease() noexcept { return rows_.take_lease(); }
 
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
-  /// The first records that do not fit the columns.
+  /// The first `kNamedUnfit` records that do not fit the columns.
   std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
 
  private:
   template <class E>
   std::size_t fill_all(std::span<const E> records, RowStatus status);
-  /// Fills a row with a record in memory; false if it failed.
+  /// Fills a row with a record in memory or a placed record. False after an error.
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// Notes the result of adding a row of columns.
+  /// Handles the result of adding a row of columns. False after an error.
   bool note_added(std::uint32_t row, const Result<void>& added);
-  /// False if it has to wait, or failed.
+  /// These return false if the row has to wait, or after an error.
   bool read_record(const SizedEntry& record, RowStatus status);
   bool read_block(const SizedEntry& record, RowStatus status);
   bool add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file, const Result<void>& read,
                       std::span<std::byte> stored);
   /// Memory to read a block to, valid until the next block.
   std::span<std::byte> room_for_block(const ShardFile& file, std::size_t block);
-  /// The shard; null if it is not open, or cannot be opened.
+  /// The shard; null if it is not open or cannot be opened. Starts to open it unless opening has
+  /// failed.
   std::shared_ptr<const ShardFile> open(std::uint32_t shard);
-  /// Requests the reads of the rows after one that waits.
+  /// Adds reads for this row, which has to wait, and for the rows after it.
   void read_ahead(std::span<const SizedEntry> records);
   Loss loss_of_shard(std::uint32_t shard) const;
   /// Notes a loss, and adds the row.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// The same for a row that was already added; its bytes stay.
+  /// The same for a placed record, whose row was already added; the bytes of the row stay.
   bool lose_placed(const RowRead& read);
   bool has_placed_reads() const noexcept;
   bool begin_row();
@@ -124,8 +128,8 @@ class SlotFill {
   SlotRows rows_;
   std::optional<ColumnRows> columns_;
   std::deque<RowRead> reads_;
-  std::vector<std::byte> stored_;   // a block, of those that are read for one row
-  std::vector<std::byte> decoded_;  // the same
+  std::vector<std::byte> stored_;   // a block that is read for one row
+  std::vector<std::byte> decoded_;  // likewise, decoded
   bool waits_for_shard_ = false;
   std::uint32_t ready_ = 0;
   std::optional<Error> error_;

@@ -9,7 +9,7 @@ namespace dovetail::detail {
 
 namespace {
 
-// Most blocks that are requested together.
+// The most blocks that are requested together, and the most bytes of them.
 constexpr std::size_t kMostReads = 64;
 constexpr std::size_t kMostReadBytes = 4 << 20;
 
@@ -87,14 +87,14 @@ std::size_t SlotFill::fill_from_blocks(std::span<const SizedEntry> records, RowS
       return done;
     }
     const bool goes_on = end_row();
-    if (was_read_ahead) reads_.pop_front();  // columns point into the block of the last row until the batch ends
+    if (was_read_ahead) reads_.pop_front();  // only now: columns use the block until the batch ends
     if (!goes_on) return done + 1;
   }
   return records.size();
 }
 
 bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
-  if (!reads_.empty()) {  // it was requested, and has arrived
+  if (!reads_.empty()) {  // the read was requested, and has arrived
     const RowRead& read = reads_.front();
     return add_from_block(record, status, *read.file, read.read, read.into);
   }
@@ -121,7 +121,7 @@ bool SlotFill::add_from_block(const SizedEntry& record, RowStatus status, const 
     const Loss loss{record.shard, file.first_record(block), file.first_record(block + 1), found.error()};
     added = lose(record.id, status, loss);
   }
-  // The next block reuses the memory.
+  // The memory of the block is reused for the next block.
   if (added && columns_ && rows_.rows() < rules_.batch_rows) let_go();
   return added && !error_.has_value();
 }
@@ -136,7 +136,7 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
       parts_.shards.want(record.shard);
       open_all = false;
     }
-    if (!open_all) continue;  // beyond the first shard that is not open, only open shards
+    if (!open_all) continue;  // after a shard that is not open, only open more shards
     const std::size_t block = file->block_of(record.where);
     const auto stored = static_cast<std::size_t>(stored_bytes(*file, block));
     if (!reads_.empty() && bytes + stored > kMostReadBytes) return;
@@ -163,7 +163,7 @@ bool SlotFill::has_placed_reads() const noexcept {
 std::vector<RowRead*> SlotFill::waiting() {
   std::vector<RowRead*> waiting;
   for (RowRead& read : reads_) {
-    if (read.is_placed()) {  // where that is now: a batch that spilled has moved
+    if (read.is_placed()) {  // a batch that spilled has moved since
       read.record = {rows_.parts().values + read.at, read.record.size()};
       read.into = read.record.first(read.into.size());
     }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Writes ids and ends of rows of `bytes` each; the first row begins at `at`. Returns the OR of all addresses.
+/// Writes ids and ends of `count` rows of `bytes` each; the first row begins at `at`. Returns the
+/// OR of all `where`, to find damage.
 DOVETAIL_WIDE_VECTORS
 std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std::size_t bytes, std::int64_t at,
                         std::int64_t* __restrict ends, std::uint64_t* __restrict ids) noexcept {
@@ -30,8 +31,8 @@ std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std:
   return any;
 }
 
-/// Copies records of one cache line each, contiguously. Data prefetched when the records entered the pool has left the
-/// nearest cache by now.
+/// Copies records of one cache line each to consecutive rows. The data was prefetched when the
+/// records entered the pool, but has left the nearest cache by now.
 DOVETAIL_WIDE_VECTORS
 void copy_lines(const Entry* __restrict records, std::size_t count, std::byte* __restrict to) noexcept {
   constexpr std::size_t kAhead = 8;
@@ -87,7 +88,8 @@ std::size_t SlotRows::copy(std::span<const Entry> records, RowStatus status) noe
 }
 
 std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status) noexcept {
-  // Copies in registers: the compiler must assume that the stores below may alias anything.
+  // Local copies stay in registers; the compiler must assume that the stores below alias the
+  // members.
   std::int64_t* const offsets = parts_.offsets + row_ + 1;
   std::uint64_t* const ids = parts_.ids + row_;
   std::byte* const values = parts_.values;
@@ -169,7 +171,7 @@ Result<void> SlotRows::substitute() {
     if (may_grow() || total + bytes <= parts_.capacity) {
       total += bytes;
     } else {
-      source[row] = row;  // leave it empty rather than fail a step whose own rows fit
+      source[row] = row;  // leave this row empty rather than fail a step whose own rows fit
     }
   }
   const std::vector<std::byte> packed(parts_.values, parts_.values + end_);

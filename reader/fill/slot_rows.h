@@ -17,16 +17,17 @@
 
 namespace dovetail::detail {
 
-/// The rows of a slot, which has one or several batches, each in its own slab. Rows are added in order and
-/// contiguously.
+/// The rows of a slot, which has one or several batches, each in a slab of its own. Rows are added
+/// in order.
 ///
-/// Threads: none. Cost: only a batch that spills allocates.
+/// Threads: none.
+/// Cost:    no allocation, except for a batch that spills.
 class SlotRows {
  public:
   SlotRows(const FillRules& rules, SlotRing& ring) : rules_(rules), ring_(ring) {}
 
   void begin(std::shared_ptr<SlotLease> lease, std::uint32_t batches);
-  /// Starts the next batch. Needs: the one before has all its rows.
+  /// Starts batch `batch`. Needs: the batch before it has all its rows.
   void begin_batch(std::uint32_t batch);
 
   const std::shared_ptr<SlotLease>& lease() const noexcept { return lease_; }
@@ -39,25 +40,29 @@ class SlotRows {
   const SlabParts& parts() const noexcept { return parts_; }
   std::span<RowStatus> status() const noexcept { return {parts_.status, row_}; }
 
-  /// Copies records up to the first one that does not fit, is damaged, or is not in memory; returns the number. All
-  /// have one status and belong to one batch.
+  /// Copies records, up to the first record that does not fit, is damaged, or is not in memory.
+  /// Returns the number of records copied. Needs: all have one status, and fit the rows left in the
+  /// batch.
   std::size_t copy(std::span<const Entry> records, RowStatus status) noexcept;
   std::size_t copy(std::span<const SizedEntry> records, RowStatus status) noexcept;
-  /// Adds a row with a copy of these bytes. Errors: `batch_too_large`, without detail; those of `spill`.
+  /// Adds a row with a copy of `record`. Errors: `batch_too_large`, without detail; those of
+  /// `spill`.
   Result<void> add(std::uint64_t id, RowStatus status, ByteView record);
-  /// Adds a row whose bytes the caller writes.
+  /// Adds a row of `bytes` bytes, which the caller writes.
   Result<void> add_room(std::uint64_t id, RowStatus status, std::uint64_t bytes);
-  /// Adds a row of a batch that becomes columns.
+  /// Adds a row of a batch whose values are columns.
   void add_without_bytes(std::uint64_t id, RowStatus status) noexcept;
 
-  /// Whether `reserve` can grow the batch: batches that share a slot have room for their largest records.
+  /// Whether `reserve` can grow the batch. Batches that share a slot cannot grow, but have room for
+  /// their largest records.
   bool may_grow() const noexcept { return rules_.oversize == Oversize::spill && batches_ == 1; }
-  /// Makes room for `bytes` of values, in one-off memory if needed; keeps the first `filled` bytes.
+  /// Makes room for `bytes` of values, if needed in memory of its own. Keeps the first `filled`
+  /// bytes.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
-  /// Removes the bytes of damaged rows from this row on.
+  /// Removes the bytes of damaged rows from row `first` on.
   void close_gaps(std::uint32_t first) noexcept;
-  /// Fills the rows of damaged records from their nearest good neighbours of the same lane, as far as there is room,
-  /// and marks them. Needs: all rows. Damage is rare, so this may allocate and copy.
+  /// Copies the nearest good row of the same lane to each damaged row, as far as there is room, and
+  /// marks it. Needs: the batch has all its rows. Damage is rare, so this may allocate and copy.
   Result<void> substitute();
 
  private:

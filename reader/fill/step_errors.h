@@ -23,7 +23,7 @@ struct LargestRecord {
 /// The error for a batch of `bytes` that does not fit its slot.
 Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity, const LargestRecord& largest);
 
-/// Adds to the failure of a shard which of its records [first, end) a rank's step needed.
+/// Adds to the failure of a shard that a rank's step needed its records [first, end).
 Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t end, std::uint32_t rank,
                      std::uint64_t step, std::uint32_t epoch);
 

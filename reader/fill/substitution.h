@@ -9,7 +9,8 @@
 
 namespace dovetail::detail {
 
-/// For each row of a batch, the row that it gets: itself, unless it is damaged and a neighbour of its lane is good.
+/// For each row of a batch, the row whose record it gets: itself, unless it is damaged and its lane
+/// has a good row.
 std::vector<std::uint32_t> substitution_sources(std::span<const RowStatus> status, std::uint32_t rows_per_lane);
 
 }  // namespace dovetail::detail

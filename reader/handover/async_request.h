@@ -23,10 +23,11 @@ inline Error cancelled(const char* detail) {
   return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
 }
 
-/// An outstanding `async_next`: where its outcome goes, and on which executor. Lives on the heap: assigning to an
-/// any_completion_handler recurses without end in Asio 1.26. Needs: a handler from `never_inside`.
+/// An outstanding `async_next`: its handler, the executor of the handler, and the outcome.
 ///
-/// Ownership: whoever completes it, and the executor until the handler has run.
+/// Always on the heap, because assigning to an any_completion_handler recurses without end in Asio
+/// 1.26. Needs: a handler from `never_inside`.
+/// Ownership: the side that completes the request, and the executor until the handler has run.
 template <class Piece>
 struct AsyncRequest {
   using Handler = boost::asio::any_completion_handler<void(boost::system::error_code, std::optional<Piece>)>;
@@ -37,8 +38,9 @@ struct AsyncRequest {
                                          handler, boost::asio::any_completion_executor(boost::asio::system_executor())),
                                      boost::asio::execution::outstanding_work.tracked)) {}
 
-  /// Has the handler called with the outcome, on its executor, later. Errors: what the executor throws, such as
-  /// `std::bad_alloc`; the handler is not called then, and is the caller's to destroy, with the request.
+  /// Calls the handler with the outcome later, on the executor of the request. Errors: throws what
+  /// the executor throws, such as `std::bad_alloc`. The handler is not called then, and the caller
+  /// destroys it with the request.
   static void complete(const std::shared_ptr<AsyncRequest>& request, Result<std::optional<Piece>> given) {
     request->outcome = std::move(given);
     request->executor.execute([request] {
@@ -56,7 +58,7 @@ struct AsyncRequest {
   Handler handler;
   Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
-  std::uint64_t ticket = 0;                       // by which it is cancelled
+  std::uint64_t ticket = 0;                       // identifies the request for cancellation
 };
 
 }  // namespace dovetail::detail

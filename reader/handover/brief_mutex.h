@@ -10,7 +10,8 @@ namespace dovetail::detail {
 /// A mutex that is held for well under a microsecond at a time. A thread that finds it taken retries for some
 /// microseconds, then sleeps briefly between tries, because its holder was suspended.
 ///
-/// It is taken once per batch, which may be 4 KB. It has no queue of sleepers, and so costs half of a `std::mutex`.
+/// A reader takes the mutex once per batch, which may be as small as 4 KB. The mutex keeps no queue
+/// of sleeping threads, so it costs half of a `std::mutex`.
 class BriefMutex {
  public:
   void lock() noexcept {

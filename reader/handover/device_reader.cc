@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 using Outcome = Result<std::optional<DeviceBatch>>;
 
 constexpr std::uint32_t kMostSlabs = 64;
-/// Poll interval for events without a notification.
+/// Poll interval for changes that nobody signals.
 constexpr std::chrono::milliseconds kRetry{1};
 
 Result<void> check(const char* name, std::uint32_t value) {
@@ -70,7 +70,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
   const detail::ProcessMark& process() const noexcept { return ring_->process(); }
   const BatchReader& reader() const noexcept { return reader_; }
-  /// Returns the reader if opening failed.
+  /// Gives the reader back. For use when `open` fails.
   BatchReader take_reader() noexcept { return std::move(reader_); }
   State state() const {
     const std::lock_guard lock(mutex_);
@@ -93,19 +93,19 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   };
   struct Item {
     Outcome outcome;
-    std::optional<State> after;  ///< Position of the trainer after it takes this item; afterwards, the one before.
+    std::optional<State> after;  ///< State after the item is taken; once taken, the one before.
   };
 
   void copy_ahead();
-  /// A slab for the next batch, when the trainer leaves room for it; null if copying ends.
+  /// Waits until fewer than `prefetch` batches are ready and a slab is free. Null after a stop.
   Result<std::shared_ptr<detail::DeviceLease>> wait_for_slab();
   Result<std::optional<Batch>> next_of_reader();
-  /// The next item. Takes the slab if it is a batch.
+  /// The next item of the reader. If it is a batch, it is copied to `slab`.
   Item take_next(std::shared_ptr<detail::DeviceLease> slab);
   Result<DeviceBatch> copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab);
   /// Frees the slot when its copy has ended. Errors: the end of the copy cannot be observed.
   Result<void> give_back(Batch batch);
-  /// Waits for the copies. False if that fails: then the slot is never reused, and its memory stays allocated.
+  /// Waits for the copies. If that fails, returns false and keeps the slot allocated for ever.
   bool keep_until_copied(Batch batch);
   void push(Item item) noexcept;
   bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
@@ -113,8 +113,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<Item> take_locked() noexcept;
   /// Hands the first item to the outstanding request, if there are both.
   void match(std::unique_lock<std::mutex>& lock) noexcept;
-  /// Gives it to the request's executor, which may run any code: no lock may be held. If the executor has no memory,
-  /// the item counts as not handed over, the handler is destroyed, and later requests fail.
+  /// Hands `item` to the request's executor, which may run any code: no lock may be held. If the
+  /// executor is out of memory, `item` stays undelivered and later requests fail.
   void complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
   void cancel(std::uint64_t ticket);
 
@@ -123,7 +123,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   std::thread thread_;
   std::mutex stop_mutex_;
 
-  // Created early, because memory may be short later.
+  // Created early, because memory may be short when they are needed.
   const Error busy_{Errc::busy, "a request for the next batch is already outstanding"};
   const Error stopped_ = detail::cancelled("the reader was stopped");
   const Error cancelled_ = detail::cancelled("the request was cancelled");
@@ -133,11 +133,11 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
   std::variant<std::monostate, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
   std::uint64_t tickets_ = 0;
-  std::optional<Error> error_;  // the failure once it was delivered, or the stop
+  std::optional<Error> error_;  // a failure once it was delivered, or the stop
   bool stopping_ = false;
   State state_;
   DeviceStats stats_;
-  BatchReader reader_;  // moved last: earlier failures leave it with the caller
+  BatchReader reader_;  // moved here last, so that after earlier failures the caller still has it
 };
 
 void DeviceReader::Impl::copy_ahead() {
@@ -179,7 +179,7 @@ Result<std::shared_ptr<detail::DeviceLease>> DeviceReader::Impl::wait_for_slab()
 Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
   for (;;) {
     Result<std::optional<Batch>> next = reader_.next();
-    // Earlier batches may still be held, or a request may be outstanding.
+    // The caller of `open` may still hold batches, or have a request outstanding. Try again then.
     const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
     if (!again) return next;
     std::unique_lock lock(mutex_);
@@ -195,7 +195,7 @@ DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::D
     stats_.waiting_for_batch += Clock::now() - began;
   }
   if (!next.has_value()) {
-    // The code alone does not name a file.
+    // The lasting error of the reader names the file.
     return {.outcome = reader_.error().value_or(next.error()), .after = {}};
   }
   if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
@@ -352,7 +352,7 @@ void DeviceReader::Impl::stop() {
       stopping_ = true;
       room_.notify_one();
     }
-    reader_.stop();  // which ends the thread's wait for a batch
+    reader_.stop();  // ends the thread's wait for a batch
     if (thread_.joinable()) thread_.join();
     ring_->on_release({});
   }
@@ -427,7 +427,7 @@ void DeviceReader::start_next(Handler handler) {
     using Request = detail::AsyncRequest<DeviceBatch>;
     return Request::complete(std::make_shared<Request>(std::move(handler)), *error());
   }
-  // The handler may destroy this reader on another thread while this one is still in the call.
+  // The handler may destroy this reader on another thread while this thread is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
   alive->async_next(std::move(handler));
 }

@@ -20,12 +20,13 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A trainer that keeps a batch for at most this long on average does nothing but read. Checked after one request, two,
-/// four, and so on, then at a fixed interval.
+/// A trainer that keeps a batch for at most this long on average does little but request batches.
+/// The average is checked after one request, two, four, and so on, up to a fixed interval.
 constexpr std::chrono::microseconds kQuick{25};
 constexpr std::uint32_t kLookedAt = 8;
 
-/// Spinning is cheaper than sleeping if another thread is about to finish a batch.
+/// Threads yield so often before they sleep: yielding is cheaper if another thread is about to
+/// finish a batch.
 constexpr std::uint32_t kSpins = 20;
 
 }  // namespace
@@ -51,8 +52,8 @@ void ReadyQueue::push(ReadyItem item) noexcept {
   const std::lock_guard lock(mutex_);
   assert(!items_.full());
   items_.push_back(std::move(item));
-  // After a stop the batch stays until the queue is destroyed: the caller may hold a lock that releasing the slot takes
-  // too.
+  // After a stop, keep the batch until the queue is destroyed. Releasing its slot here could take a
+  // lock that the caller holds.
   if (error_.has_value()) return;
   ready_ = static_cast<std::uint32_t>(items_.size());
   match_locked();
@@ -61,7 +62,7 @@ void ReadyQueue::push(ReadyItem item) noexcept {
 void ReadyQueue::fail(Error error) noexcept {
   const std::lock_guard lock(mutex_);
   if (!failure_.has_value()) failure_ = std::move(error);
-  if (items_.empty()) ready_ = 1;  // for spinning threads
+  if (items_.empty()) ready_ = 1;  // makes spinning threads stop
   match_locked();
 }
 
@@ -90,10 +91,11 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     const std::lock_guard lock(mutex_);
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = error;
-    ready_ = 1;  // for spinning threads
+    ready_ = 1;  // makes spinning threads stop
     match_locked();
   }
-  // Destroying the handler may make the trainer ask again.
+  // The destructor of the handler may make the trainer request again, so it runs outside of the
+  // lock.
   completion.request.reset();
   complete();
 }
@@ -119,7 +121,7 @@ bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
   const std::lock_guard lock(mutex_);
   if (!outstanding_locked()) note_request_locked(true);
   if (take_locked(outcome)) return true;
-  now = Clock::now();  // reading the clock costs as much as some rows
+  now = Clock::now();  // reading the clock costs as much as copying some rows
   request_ = Helping();
   waits_.cause = Stall::decode;
   update_clock_locked(now);
@@ -170,7 +172,8 @@ void ReadyQueue::stand_still(Stall cause) {
 
 void ReadyQueue::note_request_locked(bool helps) {
   if (!helps) pace_.busy = false;
-  if (++pace_.requests < pace_.look_after) return;  // reading the clock costs as much as some rows
+  // Reading the clock costs as much as copying some rows.
+  if (++pace_.requests < pace_.look_after) return;
   const Clock::time_point now = Clock::now();
   const auto kept = waits_.clock.spent(Stall::consumer, now) + waits_.clock.spent(Stall::filling, now);
   pace_.busy = helps && kept - std::exchange(pace_.kept, kept) < kQuick * pace_.look_after;
@@ -187,7 +190,8 @@ void ReadyQueue::async_next(Handler handler) {
   if (Outcome outcome; take_locked(outcome)) {
     lock.unlock();
     if (second) return AsyncRequest::complete(request, std::move(outcome));
-    // Not through `keep_locked`: a thread of the reader might take it and run the executor's code.
+    // Do not use `keep_locked`: a thread of the reader might take the completion and run the
+    // executor's code.
     return hand_over({std::move(request), std::move(outcome), std::move(before)});
   }
   request->ticket = ++tickets_;
@@ -221,7 +225,7 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
     error_ = failure_;
     outcome = *error_;
   } else {
-    return finished_;  // without a batch: the end
+    return finished_;  // without a batch, which means the end
   }
   return true;
 }
@@ -242,7 +246,7 @@ void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
     return;
   }
   const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
-  // Epochs cannot be numbered beyond this.
+  // Epochs after the last number do not exist.
   if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
 }
 
@@ -252,7 +256,7 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
   const std::array<std::uint32_t, kRowStatuses> counts = count_status({slab.status, from.rows});
   const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
-  // A repeated batch has whatever the trainer wrote into it.
+  // With replay, the trainer may have overwritten the offsets, so the size is limited to the slab.
   const auto bytes = columns != nullptr ? columns->layout.bytes
                                         : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
   Counts& sum = delivered_.counts;
@@ -319,7 +323,7 @@ void ReadyQueue::cancel(std::uint64_t ticket) {
 void ReadyQueue::stop() {
   std::unique_lock lock(mutex_);
   if (!error_.has_value()) error_ = stopped_;
-  ready_ = 1;  // for spinning threads: the error
+  ready_ = 1;  // makes spinning threads stop, which then find the error
   match_locked();
   while (!items_.empty()) {
     {
@@ -352,7 +356,7 @@ void ReadyQueue::update_clock_locked() {
 void ReadyQueue::update_clock_locked(Clock::time_point at) {
   const Stall now = stall_locked();
   if (now == waits_.clock.state()) return;
-  at = std::max(at, waits_.clock.since());  // a thread with an older time may come later
+  at = std::max(at, waits_.clock.since());  // a thread may come later with an older time
   if (timeline_ != nullptr) {
     timeline_->record({.kind = TimelineEvent::Kind::state,
                        .stall = waits_.clock.state(),

@@ -25,7 +25,7 @@ namespace dovetail::detail {
 
 /// Filled batches of one slot that the trainer has not taken yet.
 struct ReadyBatches {
-  std::shared_ptr<SlotLease> lease;  ///< Has the origin of their states.
+  std::shared_ptr<SlotLease> lease;  ///< Its origin is the base of the states of these batches.
   std::uint64_t step = 0;            ///< Step of the first batch of the slot; the others follow.
   std::uint32_t next = 0;            ///< Batches [next, end) of the slot.
   std::uint32_t end = 1;
@@ -40,12 +40,13 @@ struct EndOfEpoch {
 /// The next item for the trainer.
 using ReadyItem = std::variant<ReadyBatches, EndOfEpoch>;
 
-/// The seam between the reader and the trainer: finished batches in order on one side, one request at a time
-/// on the other. A request that finds a batch ready does not touch the reader's lock.
-/// Threads: all functions may be called from any thread. The reader's side is called under the reader's lock, except
-///          `complete` and `stop`.
-/// Errors:  if memory is short, a batch is neither lost nor delivered twice: only `make_room` and a new request
-///          allocate.
+/// Connects the reader to the trainer: finished batches in order on one side, one request at a time
+/// on the other. A request that finds a batch ready does not take the reader's lock.
+///
+/// Threads: all functions may be called from any thread. The reader calls its side under the
+///          reader's lock, except `complete` and `stop`.
+/// Errors:  if memory is short, a batch is neither lost nor delivered twice. Only `make_room` and a
+///          new request allocate.
 class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
@@ -57,8 +58,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
              std::uint32_t rank = 0);
 
-  /// Calls this for each batch and end of an epoch before it goes to the executor of its request, with no lock held.
-  /// Set it before the first request.
+  /// Sets a function that is called for each batch and end of an epoch before it goes to the
+  /// executor of its request. No lock is held then. Set it before the first request.
   void on_asynchronous(std::function<void(bool end_of_epoch)> hand_over) { on_asynchronous_ = std::move(hand_over); }
 
   // The reader's side.
@@ -67,35 +68,38 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void make_room(std::size_t items);
   /// Adds an item. Needs: room for it.
   void push(ReadyItem item) noexcept;
-  /// Ends everything with a failure after the items pushed so far. The first failure counts.
+  /// Ends all requests with a failure, after the items pushed so far. Only the first failure
+  /// counts.
   void fail(Error error) noexcept;
-  /// Nothing comes after the items pushed so far: every further request gets the end of an epoch.
+  /// Declares that no item follows those pushed so far: every further request gets the end of an
+  /// epoch.
   void finish() noexcept;
-  /// Gives a pushed item to the executor of the outstanding request, if there are both. The executor may run any code:
-  /// no lock may be held. If it has no memory, the batch counts as not handed over, the handler is destroyed, and later
-  /// requests fail.
+  /// Hands a pushed item to the executor of the outstanding request, if there are both. The
+  /// executor may run any code, so no lock may be held. If the executor has no memory, the batch
+  /// counts as not handed over, the handler is destroyed, and later requests fail.
   void complete() noexcept;
-  /// Sets what a request waits for now: storage, decode or slot.
+  /// Sets the reason why requests wait: storage, decode, transform or slot.
   void set_cause(Stall cause);
   /// Number of ready items.
   std::size_t size() const;
 
   /// Whether a request waits for its batch without helping.
   bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
-  /// Whether the trainer requests batches with hardly a pause and without waiting, so that its core is busy with
-  /// reading. It then counts as one of the reader's threads.
+  /// Whether the trainer requests batches with hardly a pause and does jobs meanwhile, so that its
+  /// core is busy with reading. The trainer then counts as one of the reader's threads.
   bool busy_trainer() const noexcept { return pace_.busy.load(std::memory_order_relaxed); }
 
   // The trainer's side. A synchronous request calls `begin`. While its thread helps, it calls `take` after each job.
   // When there is no job, it calls `stand_still` and `wait`.
 
-  /// Begins a request. True with an outcome that is available now; else the trainer may work from `now` on.
+  /// Begins a request. If an outcome is available now, sets it and returns true. Else the trainer
+  /// may do jobs from `now` on.
   bool begin(Outcome& outcome, Clock::time_point& now);
-  /// True with an outcome, after a job that ended at `now`.
+  /// After a job that ended at `now`: if an outcome is available, sets it and returns true.
   bool take(Outcome& outcome, Clock::time_point now);
-  /// The trainer has no job, so its core is free. Call `wait` next.
+  /// Declares that the trainer has no job, so its core is free. Call `wait` next.
   void stand_still(Stall cause);
-  /// Waits for the outcome: `not_yet` if nothing came before `until`, if given.
+  /// Waits for the outcome, until `until` if that is set. The outcome is `not_yet` then.
   void wait(Outcome& outcome, Deadline until);
 
   void async_next(Handler handler);
@@ -105,7 +109,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void stop();
 
   std::optional<Error> error() const;
-  /// The last item given to the trainer: a batch, as its state, or the end of an epoch. Both empty before the first.
+  /// The last item given to the trainer: a batch, by its state, or the end of an epoch. Both
+  /// members are empty before the first item.
   struct HandedOver {
     std::shared_ptr<const State> origin;  ///< Origin of the batch; null after an end.
     std::optional<Position> position;     ///< Position after the batch; after an end, the beginning of the next epoch.
@@ -130,20 +135,20 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     std::uint64_t rows_substituted = 0;
     std::uint64_t rows_damaged_empty = 0;
   };
-  /// What the trainer got.
+  /// Facts about the items that the trainer got.
   struct Delivered {
     HandedOver last;
     Counts counts;
   };
   /// How fast the trainer requests the next batch.
   struct TrainerPace {
-    std::atomic<bool> busy = false;    ///< Does nothing but read.
-    bool was_busy = false;             ///< `busy` before it stood still.
-    std::uint32_t requests = 0;        ///< Requests since the last check.
+    std::atomic<bool> busy = false;    ///< The trainer does little but request batches.
+    bool was_busy = false;             ///< `busy` before the trainer had to wait.
+    std::uint32_t requests = 0;        ///< Requests since the last check of the pace.
     std::uint32_t look_after = 1;      ///< Requests until the next check.
     std::chrono::nanoseconds kept{0};  ///< Time that the trainer kept its batches.
   };
-  /// Where time went.
+  /// Times of waiting, by cause.
   struct Waits {
     StallClock clock;
     Stall cause = Stall::storage;  ///< What an outstanding request waits for.
@@ -156,30 +161,30 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     Delivered before;
   };
 
-  /// Sets an outcome that is available now, if there is one: a ready item, a lasting state, or a misuse. A batch is
-  /// constructed in place: with tiny batches, moves are a part of their cost.
+  /// If an outcome is available now, sets it and returns true: a ready item, a lasting state, or a
+  /// misuse. A batch is constructed in place, because moves are part of the cost of tiny batches.
   bool take_locked(Outcome& outcome) noexcept;
-  /// The outcome of the first ready item. Needs: one.
+  /// Takes the first ready item. Needs: there is one.
   void take_front_locked(std::optional<Batch>& taken);
-  /// Delivers one of them.
+  /// Makes batch number `batch` of a slot, and counts it as delivered.
   Batch deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
   /// Gives the front item to the outstanding request, if there are both.
   void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
-  /// What time is spent on now.
+  /// The state of the clock: what time is spent on now.
   Stall stall_locked() const;
   void update_clock_locked();
-  /// The same with a time that is known to be now.
+  /// The same, if the time now is known.
   void update_clock_locked(Clock::time_point at);
-  /// Whether a request has no outcome yet, or one that waits for `complete`.
+  /// Whether a request has no outcome yet, or its outcome waits for `complete`.
   bool outstanding_locked() const;
   bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   void keep_locked(Completion completion) noexcept;
-  /// Gives it to its executor, outside of the lock.
+  /// Hands a completion to its executor. Call it outside of the lock.
   void hand_over(Completion completion) noexcept;
   /// Spins briefly for an item.
   void spin() const noexcept;
-  /// A request has begun; `helps` if its thread may help.
+  /// Counts a request; `helps` if its thread may do jobs.
   void note_request_locked(bool helps);
 
   const std::shared_ptr<SlotRing> ring_;
@@ -187,7 +192,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const std::shared_ptr<Timeline> timeline_;
   const std::uint32_t rank_;
   std::function<void(bool)> on_asynchronous_;
-  // Created early, because memory may be short later.
+  // Created early, because memory may be short when they are needed.
   const Error busy_{Errc::busy, "a request for the next batch is already outstanding"};
   const Error not_yet_{Errc::not_yet, "no batch arrived in the given time; ask again"};
   const Error stopped_ = cancelled("the reader was stopped");
@@ -197,16 +202,17 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   boost::circular_buffer<ReadyItem> items_;
   struct Helping {};
   std::variant<std::monostate, Helping, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable_any arrived_;   // for waiting requests
-  std::optional<Completion> completion_;  // not handed over yet
-  // Relaxed loads outside of the lock see at least the stores of the same thread, which is all that `complete` and
-  // `RankReader::kick` need. For the stores of others they are hints, and the lock is taken after them.
+  std::condition_variable_any arrived_;   // signals waiting requests
+  std::optional<Completion> completion_;  // waits for `complete`
+  // A relaxed load outside of the lock sees at least the stores of its own thread. `complete` and
+  // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
+  // them.
   std::atomic<bool> has_completion_ = false;
   std::atomic<std::uint32_t> ready_ = 0;  // size of `items_`
   std::atomic<bool> waiting_ = false;
   TrainerPace pace_;
   std::uint64_t tickets_ = 0;
-  std::optional<Error> failure_;  // after all items
+  std::optional<Error> failure_;  // delivered after all items
   std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
   Delivered delivered_;
