@@ -86,7 +86,7 @@ Result<void> Batch::release(DeviceStream stream) {
 }
 
 void Batch::release() noexcept {
-  if (lease_ != nullptr) origin_ = lease_->origin();  // its state can be asked for still
+  if (lease_ != nullptr) origin_ = lease_->origin();  // the caller may still ask for the state
   detail::SlotLease::hand_back(std::move(lease_));
   columns_ = nullptr;
   slab_ = nullptr;

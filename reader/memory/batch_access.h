@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// For who keeps a batch's memory beyond the batch.
+/// Access to the memory of a batch, for code that keeps this memory longer than the batch.
 struct BatchAccess {
   static std::shared_ptr<SlotLease> lease(const Batch& batch) { return batch.lease_; }
   static std::shared_ptr<DeviceLease> lease(const DeviceBatch& batch) { return batch.lease_; }
@@ -19,7 +19,8 @@ struct BatchAccess {
   static const BatchColumns* columns(const DeviceBatch& batch) noexcept { return batch.columns_.get(); }
 };
 
-/// Bytes of every row where all have the same, else 0; 0 where they are columns.
+/// The bytes of every row, if all rows have the same number; else 0. Also 0 if the values are
+/// columns.
 inline std::size_t row_bytes(const Batch& batch) noexcept {
   const std::span<const std::int64_t> offsets = batch.offsets();
   for (std::uint32_t row = 1; row < batch.rows(); ++row) {

@@ -8,7 +8,7 @@
 
 namespace dovetail::detail {
 
-/// What columns the values of a batch are, and where each lies.
+/// The columns that the values of a batch consist of, and the place of each.
 struct BatchColumns {
   std::shared_ptr<const Schema> schema;
   ColumnLayout layout;

@@ -27,7 +27,8 @@ void run_on_device(int device, const std::function<void(cudaError_t)>& work) noe
   std::thread thread;
   try {
     thread = std::thread(make_current);
-  } catch (const std::exception&) {  // no more threads: then with a context for this one's device
+  } catch (const std::exception&) {
+    // No more threads: use this thread, which creates a context for its device.
     make_current();
     forget(cudaSetDevice(current));
     return;

@@ -10,13 +10,14 @@
 
 namespace dovetail::detail {
 
-/// Takes back a failure that is handled: it must not surface in the caller's next CUDA call. One of the caller's own that
-/// is pending stays.
+/// Clears the runtime's pending error after a failure that is handled, so that the caller's next
+/// CUDA call does not return it. A pending error of the caller that differs from `status` stays.
 inline void forget(cudaError_t status) noexcept {
   if (status != cudaSuccess && cudaPeekAtLastError() == status) cudaGetLastError();
 }
 
-/// What a failed call of the CUDA runtime becomes, by the name of the call and of the failure, which is forgotten.
+/// Makes an error from a failed call of the CUDA runtime, and forgets the failure. The error names
+/// the call and the failure.
 inline Error cuda_failure(Errc code, const char* call, cudaError_t status) {
   forget(status);
   return Error(code, std::string(call) + ": " + cudaGetErrorName(status));
@@ -27,19 +28,21 @@ inline Result<void> cuda_result(const char* call, cudaError_t status) {
   return cuda_failure(Errc::device_failed, call, status);
 }
 
-/// Runs work on a thread where the device is current: this one if it is so here, else one for the purpose. To make a device
-/// current and then the one before again would give this thread's device a context, which it may not have and not want.
-/// Gives `work` how making it current went. Needs: `work` does not throw.
+/// Runs `work` on a thread whose current device is `device`: this thread if that holds already,
+/// else a temporary thread. Switching the device of this thread and back would create a context for
+/// its own device, which the caller may not want. `work` gets the result of making the device
+/// current. Needs: `work` does not throw.
 void run_on_device(int device, const std::function<void(cudaError_t)>& work) noexcept;
 
-/// From now on `process_ends` tells when static objects are being destroyed. To be called after a call of CUDA: what is
-/// registered later ends earlier, and CUDA's own end must not come first.
+/// Makes `process_ends` return true once static objects are being destroyed. Call this after a call
+/// of CUDA: handlers that are registered later run earlier, so this one then runs before CUDA shuts
+/// down.
 void watch_for_end_of_process() noexcept;
-/// Whether no call of CUDA may be made any more; what it holds is then left to the system.
+/// Whether CUDA must not be called any more. Resources of CUDA are then left to the system.
 bool process_ends() noexcept;
 
-/// Errors: `stream_captured` while the stream is being captured, or where it is the default stream that a captured one would
-///         have to wait for; `device_failed`.
+/// Errors: `stream_captured` if the stream is being captured, or if it is the default stream and a
+///         captured stream would have to wait for it; `device_failed`.
 inline Result<void> outside_capture(cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   const cudaError_t status = cudaStreamIsCapturing(stream, &capture);
@@ -50,8 +53,8 @@ inline Result<void> outside_capture(cudaStream_t stream) {
   return cuda_result("cudaStreamIsCapturing", status);
 }
 
-/// While it lives, what this thread calls is not held against captures of streams that are under way elsewhere: asking an
-/// event would invalidate them otherwise.
+/// While this object lives, calls of this thread do not invalidate captures of streams on other
+/// threads. Otherwise a query of an event would.
 class OutsideCaptures {
  public:
   OutsideCaptures() { forget(cudaThreadExchangeStreamCaptureMode(&mode_)); }

@@ -65,7 +65,7 @@ Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int, std::uint32_t, std::si
   return unavailable(Errc::device_failed);
 }
 
-// There is no ring and no lease for the rest to be called with.
+// Without CUDA no ring or lease can exist, so the functions below are never called.
 
 DeviceRing::~DeviceRing() = default;
 

@@ -12,24 +12,27 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A function of the driver in the form that it has had since `version`.
+/// A function of the driver, with the interface that it has had since `version`.
 template <class Function>
 Result<Function> driver_function(const char* name, [[maybe_unused]] unsigned version) {
   void* found = nullptr;
 #if CUDART_VERSION >= 12050
   cudaError_t status = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream);
 #else
-  // Gives the newest form that the runtime knows: the functions below have got other ones only later.
+  // This call returns the newest interface that the runtime knows. The functions below changed only
+  // in later versions.
   cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableLegacyStream);
 #endif
-  if (status == cudaSuccess && found == nullptr) status = cudaErrorSymbolNotFound;  // which 11.8 returns itself
+  // 11.8 returns this error itself.
+  if (status == cudaSuccess && found == nullptr) status = cudaErrorSymbolNotFound;
   if (status != cudaSuccess) {
     return cuda_failure(Errc::device_failed, (std::string("cudaGetDriverEntryPoint of ") + name).c_str(), status);
   }
   return reinterpret_cast<Function>(found);
 }
 
-/// The driver numbers failures as the runtime does, and none of its own stays pending there.
+/// The driver numbers failures as the runtime does. Its failures do not stay pending in the
+/// runtime.
 Result<void> driver_result(const char* call, CUresult result) {
   if (result == CUDA_SUCCESS) return {};
   return Error(Errc::device_failed, std::string(call) + ": " + cudaGetErrorName(static_cast<cudaError_t>(result)));
@@ -42,7 +45,7 @@ Result<int> device_of(cudaStream_t stream) {
   int device = 0;
   const cudaError_t status = cudaStreamGetDevice(stream, &device);
   if (status == cudaSuccess) return device;
-  // This runtime also works with drivers that are older than this call.
+  // This runtime also works with older drivers, which lack this call.
   if (status != cudaErrorCallRequiresNewerDriver)
     return cuda_failure(Errc::device_failed, "cudaStreamGetDevice", status);
   forget(status);

@@ -8,14 +8,14 @@
 
 namespace dovetail::detail {
 
-/// The device of a stream; for a default stream and that of a thread, the current one.
-/// Errors: `device_failed`, by the name of the call.
+/// The device of a stream; for the default stream and the per-thread stream, the current device.
+/// Errors: `device_failed`, which names the call.
 Result<int> device_of(cudaStream_t stream);
 
-/// The same without what came with CUDA 12.8.
+/// The same without the call that CUDA 12.8 introduced.
 Result<int> device_of_by_driver(cudaStream_t stream);
 
-// Failures that a driver may tell although the toolkit of the build has no name for them yet.
+// Failures that a driver may return although the toolkit of this build has no names for them.
 inline constexpr auto kErrorContained = static_cast<cudaError_t>(226);
 inline constexpr auto kErrorTensorMemoryLeak = static_cast<cudaError_t>(721);
 #if CUDART_VERSION >= 13000

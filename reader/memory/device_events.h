@@ -16,11 +16,12 @@ struct DeviceEvent {
   int device = 0;
 };
 
-/// Makes events, and keeps those that are done with for the next ones: none is created per batch.
+/// Makes events, and keeps unused events for reuse, so that none is created per batch.
 ///
-/// Ownership: an event belongs to whoever got it until it is given back; those given back, to this.
+/// Ownership: an event belongs to the code that got it until it is given back. Events that are
+///            given back belong to this object.
 /// Threads:   all functions may be called from any thread.
-/// Errors:    `device_failed`, by the name of the call.
+/// Errors:    `device_failed`, which names the call.
 class DeviceEvents {
  public:
   DeviceEvents() = default;
@@ -28,30 +29,34 @@ class DeviceEvents {
   DeviceEvents& operator=(const DeviceEvents&) = delete;
   ~DeviceEvents();
 
-  /// Marks the end of all that is in the stream by now. The stream is one of the current device, which a default stream needs
-  /// to be `device_of_default_stream`, where that is given. Errors: `stream_captured`, `invalid_option` as well.
+  /// Records an event after all work that is in the stream now. The stream belongs to the current
+  /// device. If `stream` is the default stream, the current device must be
+  /// `device_of_default_stream`, unless that is -1. Errors: also `stream_captured`,
+  /// `invalid_option`.
   Result<DeviceEvent> record(DeviceStream stream, int device_of_default_stream = -1);
-  /// Whether all before it has run, for sure. Never waits.
+  /// Whether all work before the event has certainly run. Never waits.
   static bool passed(const DeviceEvent& event) noexcept;
-  /// Gives back those at the beginning that nothing runs before any more. Never waits for a device.
+  /// Gives back the leading events whose work has ended. Never waits for a device.
   void forget_passed(std::vector<DeviceEvent>& events) noexcept;
-  /// Waits for it, with the thread. False where that cannot be done, and what it stands for may be running still.
+  /// Blocks until the event has passed. False if that cannot be observed; the work may still be
+  /// running then.
   static bool wait(const DeviceEvent& event) noexcept;
-  /// Makes the event's device current on this thread, which is one of ours, for good.
+  /// Makes the event's device current on this thread and leaves it so. Only for threads of the
+  /// library.
   static void make_device_current(const DeviceEvent& event) noexcept;
-  /// Lets later work of the stream wait for the event; the stream may be one of another device. The event may be given back
-  /// after that.
+  /// Makes later work of the stream wait for the event. The stream may belong to another device.
+  /// The event may be given back afterwards.
   static Result<void> hold_back(DeviceStream stream, const DeviceEvent& event);
   void give_back(const DeviceEvent& event) noexcept;
 
  private:
   enum class Progress : std::uint8_t {
-    pending,  ///< Something before the event has not run, or nobody can say.
-    passed,   ///< All has.
-    gone,     ///< The device has failed: nothing runs on it any more.
+    pending,  ///< Work before the event has not run, or that is unknown.
+    passed,   ///< All work before the event has run.
+    gone,     ///< The device has failed, so nothing runs on it any more.
   };
 
-  /// How far the device is. Needs: it is current.
+  /// Queries the event. Needs: its device is current.
   static Progress progress(const DeviceEvent& event) noexcept;
   Result<DeviceEvent> record_here(DeviceStream stream, int device);
   std::mutex mutex_;

@@ -22,8 +22,8 @@ void destroy(const DeviceEvent& event) noexcept {
   forget(cudaEventDestroy(handle_of(event)));
 }
 
-/// Whether a failure is one after which a device runs nothing any more, in this process. All others say nothing of it: a
-/// call may also fail because of what another thread does.
+/// Whether a device runs nothing any more in this process after this failure. Other failures do not
+/// tell: a call may also fail because of another thread.
 bool ends_all_work(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:
@@ -97,7 +97,7 @@ Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream, int device) {
     give_back(event);
     return recorded.error();
   }
-  // A capture that has begun meanwhile has taken the event into its graph.
+  // If a capture has begun meanwhile, the event belongs to its graph and does not count.
   if (Result<void> free = outside_capture(handle); !free.has_value()) {
     give_back(event);
     return free.error();
@@ -165,7 +165,7 @@ void DeviceEvents::give_back(const DeviceEvent& event) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     spare_.push_back(event);
-  } catch (const std::exception&) {  // no room to keep it
+  } catch (const std::exception&) {  // no memory to keep it
     destroy(event);
   }
 }

@@ -50,7 +50,7 @@ Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int device, std::uint32_t s
 
 DeviceRing::DeviceRing(int device, std::uint32_t slabs, std::size_t slab_bytes)
     : device_(device), slabs_(slabs), slab_bytes_(slab_bytes) {
-  free_.reserve(slabs);  // a slab that is released must not need memory
+  free_.reserve(slabs);  // so that `release` needs no memory
   for (std::uint32_t slab = slabs; slab > 0; --slab) free_.push_back({.slab = slab - 1, .users = {}, .unmarked = {}});
 }
 
@@ -79,7 +79,7 @@ DeviceRing::~DeviceRing() {
   run_on_device(device_, [this](cudaError_t) {
     bool used = false;
     for (Free& free : free_) {
-      (void)mark_users(free);  // those of a capture that has ended since
+      (void)mark_users(free);  // a capture may have ended since
       for (const DeviceEvent& event : free.users) {
         used = !DeviceEvents::wait(event) || used;
         events_.give_back(event);
@@ -88,7 +88,8 @@ DeviceRing::~DeviceRing() {
     }
     used = !finish_copies() || used;
     const OutsideCaptures outside;
-    if (!used) forget(cudaFree(memory_));  // else it stays: somebody may still read it
+    // Otherwise the memory stays, because work may still read it.
+    if (!used) forget(cudaFree(memory_));
     forget(cudaStreamDestroy(handle_of(copies_)));
   });
 }
@@ -100,7 +101,7 @@ Result<void> DeviceRing::make_current() {
 Result<std::shared_ptr<DeviceLease>> DeviceRing::acquire() {
   const std::lock_guard lock(mutex_);
   bool captured = false;
-  // The one that was released first has the best chance that its users are done.
+  // The users of the slab that was released first have most likely ended.
   for (auto free = free_.begin(); free != free_.end(); ++free) {
     DOVETAIL_ASSIGN(const bool marked, mark_users(*free));
     captured = captured || !marked;
@@ -173,7 +174,7 @@ DeviceLease::DeviceLease(std::shared_ptr<DeviceRing> ring, std::uint32_t slab)
     : ring_(std::move(ring)), slab_(ring_->memory_ + slab * ring_->slab_bytes_) {}
 
 DeviceLease::~DeviceLease() {
-  if (process().forked()) {  // let go by a tensor, say
+  if (process().forked()) {  // for example by a tensor
     leave_alone(std::move(ring_));
     return;
   }
@@ -191,11 +192,11 @@ void DeviceLease::mark_user(DeviceStream stream, bool device_current) noexcept {
   try {
     if (device_current) {
       if (const Result<DeviceEvent> event = ring_->events_.record(stream); event.has_value()) {
-        slot_.users.push_back(*event);  // has room, as has the other
+        slot_.users.push_back(*event);  // `wait_on` has reserved room in both lists
         return;
       }
     }
-  } catch (const std::exception&) {  // no memory for the reason
+  } catch (const std::exception&) {  // no memory for the error
   }
   slot_.unmarked.push_back(stream);
 }

@@ -18,17 +18,17 @@ namespace dovetail {
 
 namespace {
 
-/// Rows, and the dimensions of a column.
+/// The rows, and the dimensions of a column.
 constexpr std::size_t kMostDimensions = 1 + kMaxColumnDimensions;
 using Shape = std::array<std::int64_t, kMostDimensions>;
 
-/// The tensor, and what keeps its bytes.
+/// The tensor, and the owners of its bytes.
 struct Export {
   DLManagedTensor tensor{};
   Shape shape{};
   Shape strides{};
-  std::shared_ptr<const void> batch;  // counts as held,
-  std::shared_ptr<const void> lease;  // and this keeps the bytes, should somebody release it
+  std::shared_ptr<const void> batch;  // counts as held by the trainer
+  std::shared_ptr<const void> lease;  // keeps the bytes, should the batch be released
 };
 
 struct View {
@@ -63,7 +63,7 @@ DLDataType type_of(Dtype dtype) {
   return {.code = kDLFloat, .bits = bits, .lanes = 1};
 }
 
-/// Of a column that lies at these values.
+/// The view of a column of a batch whose values begin at `values`.
 Result<View> view_of(std::string_view name, ColumnPart part, const std::byte* values,
                      const detail::BatchColumns* columns) {
   const std::optional<std::size_t> i = columns == nullptr ? std::nullopt : columns->schema->find(name);
@@ -123,7 +123,7 @@ Result<DLManagedTensor*> export_view(std::shared_ptr<const void> batch, std::sha
   made->batch = std::move(batch);
   made->lease = std::move(lease);
   made->shape = view.shape;
-  // Compact; some importers take no null for that.
+  // The strides of compact memory. Some importers do not accept null instead.
   std::int64_t stride = 1;
   for (auto i = static_cast<std::size_t>(view.dimensions); i-- > 0; stride *= view.shape[i]) made->strides[i] = stride;
   made->tensor.dl_tensor = {.data = const_cast<void*>(view.data),

@@ -41,7 +41,7 @@ Result<HostMemory> HostMemory::map(std::size_t bytes, const HostMemoryOptions& o
   HostMemory memory;
   memory.begin_ = static_cast<std::byte*>(mapping);
   memory.size_ = size;
-  // A kernel without huge pages refuses both, which is as good.
+  // A kernel without huge pages refuses both calls, which has the wanted effect.
   if (options.huge_pages) (void)::madvise(mapping, size, MADV_HUGEPAGE);
   if (options.refuse_huge_pages) (void)::madvise(mapping, size, MADV_NOHUGEPAGE);
   if (options.registration == Registration::off) return memory;
@@ -56,7 +56,7 @@ Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) 
   const auto began = std::chrono::steady_clock::now();
   if (numa_nodes() > 1) {
     if (const std::optional<int> node = numa_node_of_pci(device.pci_address)) {
-      // Where that is forbidden, as in some containers, the pages lie where they may.
+      // If this is forbidden, as in some containers, the pages may lie on any node.
       if (prefer_numa_node(bytes(), *node).has_value()) numa_node_ = *node;
     }
   }
@@ -116,7 +116,7 @@ HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
 
 void HostMemory::leave() noexcept {
   if (owner_ != nullptr) {
-    // A pointer that is never destroyed keeps the owner.
+    // This pointer is never destroyed, so the owner stays.
     new (std::nothrow) std::shared_ptr<void>(std::move(owner_));
   }
   registration_.abandon();

@@ -16,24 +16,29 @@ namespace dovetail::detail {
 
 struct HostMemoryOptions {
   Registration registration = Registration::preferred;
-  int device = -1;  ///< That registers it, and whose node it lies on; -1 is the current one.
+  int device = -1;  ///< Registers the memory; its node is preferred. -1 is the current device.
   bool huge_pages = false;
   bool refuse_huge_pages = false;
-  SlotMemoryProvider provider;  ///< Gives the memory, which is then neither mapped nor registered here.
-  unsigned threads = 1;         ///< That give it its pages before it is registered.
+  /// Provides the memory, which is then neither mapped nor registered here.
+  SlotMemoryProvider provider;
+  unsigned threads = 1;  ///< Threads that populate the memory before it is registered.
 };
 
-/// Memory for batches: one anonymous mapping, registered with CUDA where asked and possible, or what the caller provides.
-/// What is registered has its pages at once, on the node of the device, and is no part of a forked child, which would have to
-/// be given copies of all of them; other mappings get pages as they are written.
+/// Memory for batches: one anonymous mapping, registered with CUDA if wanted and possible, or
+/// memory that the caller provides.
 ///
-/// Ownership: owns the mapping, or shares what was provided. Where unregistering fails the mapping is left in place rather
-///            than pulled from under a device.
+/// Registered memory is populated at once, on the node of the device. Forked children do not get
+/// it, because a child would need copies of all its pages. Other mappings get pages as they are
+/// written.
+///
+/// Ownership: owns the mapping, or shares provided memory. If unregistering fails, the mapping
+///            stays, because a device may still use it.
 /// Threads:   move-only, not synchronised.
 class HostMemory {
  public:
-  /// Errors: the system's, the provider's, `invalid_option` for provided memory that is too small or not aligned to
-  ///         `SlabLayout::kAlignment`; `registration_failed` with `Registration::required`.
+  /// Errors: those of the system and of the provider; `invalid_option` for provided memory that is
+  ///         too small or not aligned to `SlabLayout::kAlignment`; `registration_failed` with
+  ///         `Registration::required`.
   static Result<HostMemory> make(std::size_t bytes, const HostMemoryOptions& options);
 
   HostMemory() = default;
@@ -42,19 +47,19 @@ class HostMemory {
   ~HostMemory();
 
   std::span<std::byte> bytes() const noexcept { return {begin_, size_}; }
-  /// Whether CUDA knows it as page-locked.
+  /// Whether CUDA knows the memory as page-locked.
   bool registered() const noexcept { return page_locked_; }
-  /// Whether it is somebody else's.
+  /// Whether the memory was provided by the caller.
   bool provided() const noexcept { return provided_; }
-  /// Why the memory is not registered; empty where it is.
+  /// The reason why the memory is not registered; empty if it is.
   const std::string& note() const noexcept { return note_; }
-  /// The node that it was asked to lie on; -1 where it does not matter.
+  /// The preferred NUMA node; -1 if none was set.
   int numa_node() const noexcept { return numa_node_; }
-  /// In whose context it was registered here; -1 where it was not.
+  /// The device in whose context the memory was registered here; -1 if it was not.
   int device() const noexcept { return device_; }
-  /// Leaves the mapping in place for ever: a device may still use it.
+  /// Leaves the memory in place for ever, because a device may still use it.
   void leave() noexcept;
-  /// For giving it its pages and registering it.
+  /// Time taken to populate and register the memory.
   std::chrono::nanoseconds registration_time() const noexcept { return registration_time_; }
 
  private:

@@ -13,26 +13,30 @@ namespace dovetail::detail {
 
 /// A device that memory can be registered for.
 struct RegistrationDevice {
-  int number = 0;           ///< As CUDA counts.
-  std::string pci_address;  ///< Empty where it is not known.
+  int number = 0;           ///< As CUDA numbers devices.
+  std::string pci_address;  ///< Empty if unknown.
 };
 
 /// Keeps a range of memory page-locked and known to CUDA while this object lives.
 ///
-/// Ownership: borrows the range; free it only after `unregister()` has succeeded or this object is gone.
+/// Ownership: borrows the range. Free the range only after `unregister()` has succeeded or this
+///            object is gone.
 /// Threads:   move-only, not synchronised.
-/// Errors:    `registration_failed` with the reason by name: built without CUDA, no device, no permission to lock the
-///            pages. A failure registers no part of the range and leaves no CUDA error pending.
+/// Errors:    `registration_failed` with the reason: built without CUDA, no device, no permission
+///            to lock pages. A failure registers no part of the range and leaves no CUDA error
+///            pending.
 class HostRegistration {
  public:
-  /// The device by its number, or with -1 the one that is current on this thread. Makes no context.
+  /// The device with this number; -1 means the device that is current on this thread. Creates no
+  /// context.
   static Result<RegistrationDevice> device(int number);
 
-  /// Registers the range for all devices of the process, in the context of one. Needs: page-aligned, not empty.
+  /// Registers the range for all devices of the process, in the context of `device`. Needs: the
+  /// range is page-aligned and not empty.
   static Result<HostRegistration> make(std::span<std::byte> range, const RegistrationDevice& device);
 
-  /// Whether CUDA knows a range of somebody else's as page-locked, by its first and its last byte; asked where the device
-  /// is current, or with -1 on this thread.
+  /// Whether CUDA knows a range that was registered elsewhere as page-locked. Checks its first and
+  /// its last byte, on a thread where `device` is current, or for -1 on this thread.
   static bool is_page_locked(std::span<const std::byte> range, int device = -1) noexcept;
 
   HostRegistration() = default;
@@ -41,11 +45,11 @@ class HostRegistration {
   HostRegistration& operator=(HostRegistration&& other) noexcept;
   ~HostRegistration() { unregister(); }
 
-  /// Ends nothing, but forgets it.
+  /// Forgets the registration without ending it.
   void abandon() noexcept { begin_ = nullptr; }
 
-  /// Ends the registration. False where the driver refuses, as it does while the process ends: the range must then stay
-  /// mapped, because a device may still hold its physical pages.
+  /// Ends the registration. Returns false if the driver refuses, as it does while the process ends.
+  /// The range must then stay mapped, because a device may still use its physical pages.
   bool unregister() noexcept;
 
  private:

@@ -50,7 +50,7 @@ Result<void> prefer_numa_node(std::span<std::byte> range, int node) {
   const auto number = static_cast<unsigned>(node);
   std::vector<unsigned long> nodes(number / kBitsPerWord + 1);
   nodes.back() |= 1ul << number % kBitsPerWord;
-  // One bit more than there are: the kernel takes the count for one too high.
+  // One more than the number of bits, because the kernel subtracts one from this count.
   if (::syscall(SYS_mbind, range.data(), range.size(), MPOL_PREFERRED, nodes.data(), nodes.size() * kBitsPerWord + 1,
                 0u) != 0) {
     return Error::from_errno(errno, "cannot prefer memory of node " + std::to_string(node));

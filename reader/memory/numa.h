@@ -10,16 +10,17 @@
 
 namespace dovetail::detail {
 
-/// Nodes with memory of their own; 1 where the system does not say.
+/// The number of nodes with memory; 1 if the system does not tell.
 unsigned numa_nodes();
 
-/// The node that a PCI device hangs on, by its address (`0000:17:00.0`, in any case); nothing where the system does not
-/// know, as on machines with one node.
+/// The node of a PCI device, given its address (`0000:17:00.0`, upper or lower case). Empty if the
+/// system does not know, as on machines with one node.
 std::optional<int> numa_node_of_pci(std::string_view address);
 
-/// Asks for the pages of a range that has none yet to come from a node, or from another where that one is full: a slot on
-/// the wrong node is slow, a process killed for lack of memory is worse.
-/// Needs: page-aligned. Errors: the system's.
+/// Makes the pages of a range come from `node`, or from another node if that one is full. A
+/// preference only: a slot on the wrong node is slow, but a process killed for lack of memory is
+/// worse.
+/// Needs: the range is page-aligned and has no pages yet. Errors: those of the system.
 Result<void> prefer_numa_node(std::span<std::byte> range, int node);
 
 }  // namespace dovetail::detail

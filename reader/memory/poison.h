@@ -18,7 +18,8 @@
 
 namespace dovetail::detail {
 
-/// Whether what is released is made useless, so that a trainer which still reads it notices: in builds with assertions.
+/// Whether released memory is overwritten, so that a trainer that still reads it notices. Only in
+/// builds with assertions.
 #ifdef NDEBUG
 inline constexpr bool kPoisons = false;
 #else
@@ -26,7 +27,7 @@ inline constexpr bool kPoisons = true;
 #endif
 inline constexpr std::byte kPoison{0xDB};
 
-/// Makes free memory useless; under AddressSanitizer, touching it is reported as well.
+/// Makes free memory useless. AddressSanitizer also reports accesses to it.
 inline void poison([[maybe_unused]] std::span<std::byte> bytes) noexcept {
   if constexpr (kPoisons) std::memset(bytes.data(), static_cast<int>(kPoison), bytes.size());
 #if defined(DOVETAIL_ADDRESS_SANITIZER)
@@ -34,7 +35,7 @@ inline void poison([[maybe_unused]] std::span<std::byte> bytes) noexcept {
 #endif
 }
 
-/// It may be used again.
+/// Allows accesses again.
 inline void unpoison([[maybe_unused]] std::span<std::byte> bytes) noexcept {
 #if defined(DOVETAIL_ADDRESS_SANITIZER)
   __asan_unpoison_memory_region(bytes.data(), bytes.size());

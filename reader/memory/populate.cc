@@ -20,14 +20,14 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kPiece = 16 << 20;  // what a thread takes at a time
+constexpr std::size_t kPiece = 16 << 20;  // bytes that a thread takes at a time
 constexpr int kMostTurns = 1000;
 
 int populate_piece(std::span<std::byte> piece) {
   for (int turn = 0; ::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) != 0; ++turn) {
     if ((errno == EINTR || errno == EAGAIN) && turn < kMostTurns) continue;
     if (errno != EINVAL) return errno;
-    // An older kernel. Writing what is there keeps the contents.
+    // An older kernel: write each page. Writing back what was read keeps the contents.
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     for (std::size_t at = 0; at < piece.size(); at += page) {
       volatile std::byte& first = piece[at];
@@ -54,7 +54,7 @@ Result<void> populate(std::span<std::byte> range, unsigned threads) {
   std::vector<std::thread> helpers;
   try {
     while (helpers.size() + 1 < std::min<std::size_t>(pieces, threads)) helpers.emplace_back(work);
-  } catch (const std::exception&) {  // fewer threads take longer, no more
+  } catch (const std::exception&) {  // fewer threads only take longer
   }
   work();
   for (std::thread& helper : helpers) helper.join();

@@ -8,9 +8,10 @@
 
 namespace dovetail::detail {
 
-/// Gives a fresh mapping its pages, with several threads: the system clears one page after the other otherwise, and
-/// registering does that too, with one thread. Contents stay as they are.
-/// Needs: page-aligned, writable, not touched by others meanwhile. Errors: `not_enough_memory` and others of the system.
+/// Allocates the pages of a fresh mapping with several threads. Otherwise one thread would clear
+/// page after page, on first use or in the registration. The contents do not change.
+/// Needs: the range is page-aligned and writable, and no other thread uses it meanwhile. Errors:
+///        `not_enough_memory` and others of the system.
 Result<void> populate(std::span<std::byte> range, unsigned threads);
 
 }  // namespace dovetail::detail

@@ -17,7 +17,8 @@ namespace dovetail::detail {
 
 namespace {
 
-/// How long the watcher sleeps between two looks: copies take from some microseconds to milliseconds, and a look costs one.
+/// Bounds of the watcher's sleep between two polls. Copies take some microseconds to milliseconds,
+/// and a poll about one.
 constexpr std::chrono::microseconds kLeastPause{20};
 constexpr std::chrono::microseconds kMostPause{1000};
 constexpr std::size_t kManyEvents = 8;
@@ -35,7 +36,7 @@ Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
     : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
   for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
-  leaving_.reserve(slots);  // a slot that is released must not need memory
+  leaving_.reserve(slots);  // so that `release` needs no memory
   free_slots_ = slots;
 }
 
@@ -121,7 +122,8 @@ void SlotRing::make_free(std::uint32_t slot) noexcept {
 }
 
 bool SlotRing::collect() noexcept {
-  // Only the watcher takes out of the list, so what is found stays there while the lock is open; the driver may take long.
+  // Only this thread removes entries of `leaving_`, so an entry stays valid while the lock is open.
+  // The driver may take long.
   const std::shared_ptr<const bool> gone = gone_;
   std::size_t at = 0;
   bool freed = false;
@@ -141,7 +143,7 @@ bool SlotRing::collect() noexcept {
     lock.unlock();
     taken.spilled.reset();
     make_free(taken.slot);
-    if (*gone) return true;  // what was done then was the last use of the ring
+    if (*gone) return true;  // the listener released the last use of the ring
     freed = true;
     lock.lock();
   }
@@ -174,7 +176,7 @@ SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::op
 }
 
 SlotLease::~SlotLease() {
-  if (ring_->process_.forked()) {  // by a tensor, say
+  if (ring_->process_.forked()) {  // for example by a tensor
     leave_alone(std::move(ring_));
     leave_alone(std::move(spilled_));
     return;
@@ -189,7 +191,7 @@ Result<void> SlotLease::wait_for(DeviceStream stream) {
   DOVETAIL_ASSIGN(const DeviceEvent event, ring_->mark(stream));
   try {
     const std::lock_guard lock(ring_->mutex_);
-    // A lease may be released many times: with several batches, or for ever where they are repeated.
+    // A lease may be marked many times: once for each of its batches, and for ever with replay.
     if (events_.size() >= kManyEvents) ring_->events_.forget_passed(events_);
     events_.push_back(event);
   } catch (const std::exception& failure) {

@@ -24,7 +24,8 @@ namespace dovetail::detail {
 
 class SlotLease;
 
-/// Hears that a slot has become free, on the thread that released it or on the ring's own, with no lock held.
+/// Notified when a slot becomes free: on the thread that released it or on the ring's own, with no
+/// lock held.
 class SlotListener {
  public:
   virtual void slot_is_free() noexcept = 0;
@@ -33,50 +34,53 @@ class SlotListener {
   ~SlotListener() = default;
 };
 
-/// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer as one batch or several, and
-/// filled again once all of these are released and the copies that they were released with have ended.
+/// The slots of a reader: equal pieces of one mapping. A slot is filled and handed to the trainer
+/// as one batch or several. It is filled again once all of them are released, and the copies that
+/// they were released with have ended.
 ///
-/// Ownership: shared by the reader and every batch; the mapping goes with the last of them, after the last copy.
-/// Threads:   all functions may be called from any thread. The first release with a stream starts a thread that looks
-///            which copies have ended, as long as there are any.
+/// Ownership: shared by the reader and every batch. The last owner frees the mapping, after the
+///            last copy.
+/// Threads:   all functions may be called from any thread. The first release with a stream starts a
+///            thread that polls copies as long as there are any.
 class SlotRing : public std::enable_shared_from_this<SlotRing> {
  public:
-  /// Errors: `invalid_option` for slots beyond the address space; those of `HostMemory::make`.
+  /// Errors: `invalid_option` if the slots exceed the address space; those of `HostMemory::make`.
   static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes,
                                                 const HostMemoryOptions& memory);
   SlotRing(const SlotRing&) = delete;
   SlotRing& operator=(const SlotRing&) = delete;
-  /// Waits for the copies that slots were released with. Runs on the ring's own thread where what that does after a
-  /// release was the last use of the ring.
+  /// Waits for the copies that slots were released with. Runs on the ring's own thread if the
+  /// listener, called there, drops the last use of the ring.
   ~SlotRing();
 
   std::uint32_t slots() const noexcept { return slots_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  /// All slots, one behind the other.
+  /// All slots, one after the other.
   std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
   bool registered() const noexcept { return memory_.registered(); }
   const HostMemory& memory() const noexcept { return memory_; }
 
-  /// Whether a slot is neither filled nor held.
+  /// Whether a slot is free: neither filled nor held.
   bool has_free() const noexcept { return free_slots() > 0; }
   std::uint32_t free_slots() const noexcept { return free_slots_.load(std::memory_order_relaxed); }
-  /// A free slot, or null where all are filled or held.
+  /// A free slot, or null if there is none.
   std::shared_ptr<SlotLease> acquire();
-  /// One-off plain memory in place of a slot that is too small. It takes the slot over from the lease, whose bytes stay as
-  /// they are while the new one lives: there are never more batches than slots.
+  /// Plain memory of its own for a batch that does not fit its slot. The new lease takes the slot
+  /// over, so there are never more batches than slots. The bytes of the old lease stay unchanged
+  /// while the new lease lives.
   Result<std::shared_ptr<SlotLease>> spill(SlotLease& slot, std::size_t bytes);
 
-  /// Batches that the trainer holds. Exact where none is handed out meanwhile.
+  /// Batches that the trainer holds. Exact if none is handed out meanwhile.
   std::uint64_t held() const noexcept {
     const std::uint64_t back = handed_back_.load(std::memory_order_relaxed);
     return handed_out_.load(std::memory_order_relaxed) - back;
   }
-  /// To be called before the first slot is released. The listener is kept alive while it is called.
+  /// Call this before the first slot is released. The listener is kept alive while it is called.
   void listen(std::weak_ptr<SlotListener> listener) noexcept { listener_ = std::move(listener); }
 
  private:
   friend class SlotLease;
-  /// A slot whose copies may still be running.
+  /// A released slot whose copies may still be running.
   struct Leaving {
     std::uint32_t slot = 0;
     std::vector<DeviceEvent> events;
@@ -85,12 +89,13 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
 
   SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes);
   std::span<std::byte> slot_bytes_of(std::uint32_t slot) const noexcept;
-  /// An event behind what is in the stream, and a thread that looks at it later. The default stream is that of the device
-  /// that the slots were registered for.
+  /// Records an event after the work in the stream, and starts the watcher thread if needed. The
+  /// default stream means that of the device for which the slots were registered.
   Result<DeviceEvent> mark(DeviceStream stream);
   void release(Leaving leaving) noexcept;
   void make_free(std::uint32_t slot) noexcept;
-  /// Frees the slots whose copies have ended; whether there were any. The ring may be gone then.
+  /// Frees the slots whose copies have ended. Returns whether there were any. The ring may be
+  /// destroyed inside.
   bool collect() noexcept;
   void watch();
 
@@ -102,19 +107,22 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
   std::vector<Leaving> leaving_;  // in the order of their release
-  // Relaxed: what is in a slot passes from one user to the next by `mutex_`. The listener hears after `free_slots_`, and a
-  // trainer sees what it released before it asks, on any of its threads.
-  std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
+  // Relaxed: the content of a slot passes from one user to the next through `mutex_`. The listener
+  // is called after `free_slots_` has changed. A trainer sees its own releases when it asks, on any
+  // of its threads.
+  std::atomic<std::uint32_t> free_slots_ = 0;  // size of `free_`
   std::atomic<std::uint64_t> handed_out_ = 0;  // batches; changed by one thread at a time
   std::atomic<std::uint64_t> handed_back_ = 0;
   std::weak_ptr<SlotListener> listener_;
   std::condition_variable wakes_;
   bool ending_ = false;
   std::thread watcher_;
-  const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // of the watcher, which outlives the ring then
+  // Set in the destructor if it runs on the watcher, which then outlives the ring.
+  const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);
 };
 
-/// One slot while it is being filled and while the trainer has batches of it. Destroying it frees the slot.
+/// One slot, while it is filled and while the trainer has batches of it. The destructor frees the
+/// slot.
 class SlotLease {
   friend class SlotRing;
 
@@ -125,29 +133,30 @@ class SlotLease {
   ~SlotLease();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
-  /// Of each of its batches; empty where they have none. Belongs to whoever fills the slot, and to the trainer for the batches
-  /// that it has.
+  /// The columns of each batch; empty without columns. Owned by the thread that fills the slot and,
+  /// for batches that were handed over, by the trainer.
   std::vector<BatchColumns>& columns() noexcept { return columns_; }
-  /// What the states of its batches are counted from. To be set before the first of them is made.
+  /// Sets the base of the states of the batches. Call this before the first batch is made.
   void set_origin(std::shared_ptr<const State> origin) noexcept { origin_ = std::move(origin); }
   const std::shared_ptr<const State>& origin() const noexcept { return origin_; }
   bool registered() const noexcept { return !spilled() && ring_->registered(); }
   bool spilled() const noexcept { return spilled_.has_value(); }
 
-  /// The slot is not free before all that is in the stream by now has run. Errors: `device_failed`.
+  /// Keeps the slot from becoming free before all work that is in the stream now has run. Errors:
+  /// `device_failed`.
   Result<void> wait_for(DeviceStream stream);
 
-  /// Makes a batch that the trainer gets, with its slab at so many bytes and these columns, if any; counts as held until
-  /// `hand_back`. One call at a time for all leases of a ring.
+  /// Makes a batch for the trainer. Its slab begins at byte `slab_at` of the slot. It counts as
+  /// held until `hand_back`. Only one call at a time for all leases of a ring.
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::uint64_t step, std::uint32_t rows,
                         std::uint32_t valid, const BatchColumns* columns = nullptr);
-  /// What a batch does with its share of the lease when it is released. Null does nothing, and in a forked child nothing is
-  /// done: the slot is the other process's.
+  /// Called by a batch for its share of the lease when the batch is released. Null does nothing. In
+  /// a forked child nothing is freed, because the slot belongs to the other process.
   static void hand_back(std::shared_ptr<SlotLease> lease) noexcept;
 
  private:
   std::shared_ptr<SlotRing> ring_;
-  std::optional<std::uint32_t> slot_;  // none once spilled memory has taken it over
+  std::optional<std::uint32_t> slot_;  // empty once spilled memory has taken the slot over
   std::optional<HostMemory> spilled_;
   std::span<std::byte> bytes_;
   std::vector<BatchColumns> columns_;

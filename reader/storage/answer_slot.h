@@ -11,8 +11,9 @@
 
 namespace dovetail::detail {
 
-/// An answer of one thread that another one waits for. A `std::promise` that is dropped without one needs memory, and ends the
-/// process where there is none.
+/// One answer, which one thread sets and another waits for. Unlike `std::promise`, it needs no
+/// memory when it is dropped without an answer; `std::promise` ends the process if that memory is
+/// missing.
 ///
 /// Threads: `set` on one, `wait` on another.
 class AnswerSlot {
@@ -20,9 +21,9 @@ class AnswerSlot {
   void set(Result<void> answer) noexcept {
     const std::lock_guard lock(mutex_);
     answer_ = std::move(answer);
-    there_.notify_one();  // under the lock: who waits may destroy this next
+    there_.notify_one();  // under the lock, because the waiting thread may destroy this object next
   }
-  /// Whether it has come in that time.
+  /// Waits at most `time`. Returns whether the answer is there.
   bool wait_for(std::chrono::nanoseconds time) {
     std::unique_lock lock(mutex_);
     return there_.wait_for(lock, time, [this] { return answer_.has_value(); });

@@ -15,7 +15,7 @@ Result<BounceBuffers> BounceBuffers::make(std::size_t count, std::size_t bytes_e
   if (memory == MAP_FAILED) {
     return Error::from_errno(errno, "no memory for " + std::to_string(bytes) + " bytes of direct reads");
   }
-  // Fewer pages for the kernel to look up for every read. Where it refuses, nothing is lost.
+  // The kernel then looks up fewer pages for each read. If it refuses, nothing is lost.
   (void)::madvise(memory, bytes, MADV_HUGEPAGE);
   BounceBuffers buffers;
   buffers.all_ = {static_cast<std::byte*>(memory), bytes};

@@ -8,16 +8,16 @@
 
 namespace dovetail::detail {
 
-/// Equal buffers in one mapping, each beginning with a page: where reads past the page cache go first, because they
-/// cannot end at any byte of memory.
+/// Buffers of equal size in one mapping, each aligned to a page. Reads past the page cache go there
+/// first, because their destination and size must be aligned.
 ///
 /// Ownership: owns the mapping; movable.
 /// Threads:   none.
 class BounceBuffers {
  public:
   BounceBuffers() noexcept = default;
-  /// Units:  `bytes_each` is a multiple of the page size, both are above 0.
-  /// Errors: the system's, where there is no memory.
+  /// Units:  `bytes_each` is a multiple of the page size. Both are above 0.
+  /// Errors: those of the system if memory is short.
   static Result<BounceBuffers> make(std::size_t count, std::size_t bytes_each);
 
   BounceBuffers(BounceBuffers&& other) noexcept;

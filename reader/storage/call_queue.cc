@@ -37,7 +37,9 @@ bool CallQueue::add(const std::shared_ptr<TimedCall>& call) {
       refuse(call, refusal);
     }
   } catch (const std::exception&) {
-    free_place(*call);  // others are out, whose answers let go on what waits: here the caller may hold locks
+    // Do not pump waiting calls here, because the caller may hold locks. The answers of other calls
+    // do it.
+    free_place(*call);
     throw;
   }
   return true;
@@ -79,7 +81,8 @@ void CallQueue::refuse(const std::shared_ptr<TimedCall>& call, const char* why) 
     call->answer_once(call->error_of(ETIMEDOUT, why));
     self->finish(*call);
   };
-  // Whoever asks is not answered inside the asking, unless it does nothing else meanwhile.
+  // The handler must not run inside the call that made the request, except if that call blocks
+  // until the answer.
   if (call->blocks()) return answer();
   boost::asio::post(executor_, std::move(answer));
 }
@@ -124,7 +127,8 @@ void CallQueue::abandon(TimedCall& call) noexcept {
   try {
     ++hung_files_[call.path()];
     call.counted_ = true;
-  } catch (const std::exception&) {  // short of memory: others of the file have to hang to be found out
+  } catch (const std::exception&) {
+    // Short of memory: other calls on the file must hang before they are refused.
   }
   changed_.notify_all();
 }
@@ -136,7 +140,7 @@ void CallQueue::stop() {
     stopping_ = true;
     const auto none_waits = [this] { return reads_.waiting.empty() && calls_.waiting.empty(); };
     wait_until(lock, [&] { return (out_locked() == 0 && none_waits()) || abandoned_ > 0; });
-    // Some at a time, and each of them might hang.
+    // Each waiting call may hang, and only a few run at a time. So cancel them all.
     for (Lane* const lane : {&reads_, &calls_}) {
       lane->out += static_cast<unsigned>(lane->waiting.size());
       waiting.splice(waiting.end(), lane->waiting);
@@ -156,7 +160,7 @@ void CallQueue::stop() {
   if (hangs) {
     try {
       return std::thread([self = shared_from_this()] { self->inner_->stop(); }).detach();
-    } catch (const std::exception&) {  // no thread is left to wait for it
+    } catch (const std::exception&) {  // no thread is left to wait for the abandoned calls
     }
   }
   inner_->stop();

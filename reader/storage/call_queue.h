@@ -24,7 +24,8 @@ namespace dovetail::detail {
 
 class TimedCall;
 
-/// Which calls are out, and which wait. Outlives the storage as long as an abandoned call is out.
+/// The calls that the storage has, and those that wait for a place. Outlives the storage while an
+/// abandoned call has not returned.
 ///
 /// Threads: all functions from any thread.
 class CallQueue : public std::enable_shared_from_this<CallQueue> {
@@ -39,17 +40,19 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   Storage& inner() noexcept { return *inner_; }
   ReadWatch& watch() noexcept { return *watch_; }
 
-  /// Makes the call as soon as there is a place for it. False: the storage has stopped. Where it throws, nobody is answered.
+  /// Makes the call as soon as it has a place. Returns false if the storage has stopped. If this
+  /// throws, the handler is not called.
   bool add(const std::shared_ptr<TimedCall>& call);
-  /// The storage gets a call that has a place.
+  /// Call when the storage gets a call that has a place.
   void goes_out(TimedCall& call) noexcept;
-  /// A call that is given up came back from the storage.
+  /// Call when a call that was given up returned from the storage.
   void came_back_late(TimedCall& call) noexcept;
-  /// The call is answered: its place is free.
+  /// Frees the place of a call that is answered.
   void finish(const TimedCall& call) noexcept;
-  /// The call is given up: it is abandoned, unless it has just come back.
+  /// Abandons a call that is given up, unless it has just returned.
   void abandon(TimedCall& call) noexcept;
-  /// Whether it stops, and something hangs: then no more pieces are asked for, each of which might take its whole time.
+  /// Whether the storage stops while a call hangs. Then no more pieces are requested, because each
+  /// may take its whole time.
   bool stops_hanging() noexcept {
     const std::lock_guard lock(mutex_);
     return stopping_ && abandoned_ > 0;
@@ -57,7 +60,8 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   void stop();
 
  private:
-  /// What the storage makes at a time of a kind: reads, and calls unless they take the places of reads.
+  /// The calls of one kind that the storage makes at a time: reads, or other calls unless they take
+  /// the places of reads.
   struct Lane {
     unsigned places = 0;
     unsigned out = 0;
@@ -68,7 +72,7 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   unsigned out_locked() const noexcept { return reads_.out + calls_.out; }
   template <typename Condition>
   void wait_until(std::unique_lock<std::mutex>& lock, Condition is_met) {
-    // The threads that the timer runs on may be busy.
+    // The threads that run the timer may be busy, so this thread does the timer's work.
     while (!changed_.wait_for(lock, watch_->period(), is_met)) {
       lock.unlock();
       watch_->look();
@@ -76,10 +80,10 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
     }
   }
   void free_place(const TimedCall& call) noexcept;
-  /// Makes calls that wait, as far as there are places; those that never will be made fail.
+  /// Makes waiting calls as long as there are places. Calls that can never be made fail.
   void pump() noexcept;
   void pump(Lane& lane) noexcept;
-  /// Why the call can never be made, or null.
+  /// The reason why the call can never be made, or null.
   const char* refusal_locked(const TimedCall& call) noexcept;
   void refuse(const std::shared_ptr<TimedCall>& call, const char* why);
 
@@ -91,20 +95,21 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   Lane reads_;
   Lane calls_;
   unsigned abandoned_ = 0;
-  std::map<std::string, unsigned> hung_files_;  // by their abandoned calls
+  std::map<std::string, unsigned> hung_files_;  // number of abandoned calls by file
   bool stopping_ = false;
 };
 
-/// A call of the storage behind that is answered once: by what comes back, or because it is given up.
+/// A call to the inner storage that is answered exactly once: with its result, or with an error
+/// when it is given up.
 class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall> {
  public:
   TimedCall(std::shared_ptr<CallQueue> queue, std::string path) : queue_(std::move(queue)), path_(std::move(path)) {}
 
   const std::string& path() const noexcept { return path_; }
-  /// Whether a thread stands still until it is answered.
+  /// Whether a thread blocks until the call is answered.
   virtual bool blocks() const noexcept { return false; }
   virtual Storage::Hangs kind() const noexcept { return Storage::Hangs::call; }
-  /// Asks the storage. Needs: a place. Where it throws, nothing was asked.
+  /// Passes the call to the storage. Needs: a place. If this throws, the storage did not get it.
   void start() {
     queue_->goes_out(*this);
     queue_->watch().begin(shared_from_this());
@@ -112,7 +117,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
       ask(queue_->inner());
     } catch (const std::exception&) {
       if (queue_->watch().end(*this)) throw;
-      queue_->came_back_late(*this);  // it was late already
+      queue_->came_back_late(*this);  // it was given up before
     }
   }
   void give_up() noexcept override {
@@ -120,18 +125,18 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
     answer_once(error_of(ETIMEDOUT, why_given_up()));
     queue_->finish(*this);
   }
-  /// To be called once.
+  /// Answers the call. Must be called exactly once.
   void answer_once(Result<void> outcome) noexcept {
     try {
       answer(std::move(outcome));
-    } catch (const std::exception&) {  // of whoever is called: there is nobody else to tell
+    } catch (const std::exception&) {  // thrown by the handler, and nobody else can handle it
     }
   }
   Error error_of(int error, const char* why) const noexcept {
     try {
       const HungRead named = what();
       return Error::from_errno(error, why).at(named.file, named.offset);
-    } catch (const std::exception&) {  // short of memory
+    } catch (const std::exception&) {  // out of memory
       return Error::from_errno(error);
     }
   }
@@ -139,12 +144,12 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
  protected:
   virtual void ask(Storage& storage) = 0;
   virtual const char* why_given_up() const noexcept = 0;
-  /// Takes over what has come back. Whether nothing is left to be asked for.
+  /// Takes over the bytes that arrived. Returns false if another piece must be requested.
   virtual bool take() { return true; }
-  /// Called once.
+  /// Calls the handler. Called once.
   virtual void answer(Result<void> outcome) = 0;
 
-  /// The storage has answered.
+  /// Handles the answer of the storage.
   void on_answer(Result<void> outcome) noexcept {
     if (!queue_->watch().end(*this)) return queue_->came_back_late(*this);
     try {
@@ -167,8 +172,8 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   // Guarded by the queue's mutex.
   enum class Stage : std::uint8_t { waiting, out, abandoned, back };
   Stage stage_ = Stage::waiting;
-  bool replaced_ = false;  ///< Abandoned, and the storage has a place more for it.
-  bool counted_ = false;   ///< Abandoned, and its file counts as hung.
+  bool replaced_ = false;  ///< Abandoned, and the storage has added a place for it.
+  bool counted_ = false;   ///< Abandoned, and counted in `hung_files_`.
 };
 
 }  // namespace dovetail::detail

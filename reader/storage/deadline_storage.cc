@@ -19,7 +19,7 @@ bool is_timeout(const Error& error) {
   return error.code() == boost::system::errc::timed_out;
 }
 
-/// A read, piece after piece.
+/// A read, made piece after piece.
 class TimedRead : public TimedCall {
  public:
   TimedRead(std::shared_ptr<CallQueue> queue, InputFile file, std::uint64_t offset, ReadInto into,
@@ -56,7 +56,7 @@ class TimedRead : public TimedCall {
     std::move(done)(std::move(outcome));
   }
 
-  /// Memory for it.
+  /// The buffer for the next piece.
   std::span<std::byte> next_piece() {
     buffer_.resize(piece_bytes_);
     return buffer_;
@@ -65,13 +65,13 @@ class TimedRead : public TimedCall {
   std::uint64_t offset_;
 
  private:
-  ReadInto into_;  // not to be touched once it is answered
+  ReadInto into_;  // not valid any more once the read is answered
   std::size_t piece_bytes_;
   std::vector<std::byte> buffer_;
   Storage::ReadHandler done_;
 };
 
-/// A second reading, for which a thread stands still.
+/// A repeated read, for which the calling thread blocks.
 class TimedReading final : public TimedRead {
  public:
   using TimedRead::TimedRead;
@@ -90,7 +90,7 @@ class TimedReading final : public TimedRead {
   }
 };
 
-/// A call that blocks, such as an opening.
+/// A blocking call, such as opening a file.
 class TimedWork final : public TimedCall {
  public:
   TimedWork(std::shared_ptr<CallQueue> queue, const std::string& path, Storage::Call work, Storage::CallHandler done)
@@ -137,7 +137,7 @@ class DeadlineStorage final : public Storage {
     const auto reading = std::make_shared<TimedReading>(
         queue_, file.share(), offset, into, [outcome](Result<void> read) { outcome->set(std::move(read)); });
     if (!queue_->add(reading)) return Error::from_errno(ECANCELED).at(file.path(), offset);
-    // This thread may be the one that the timer would run on.
+    // The timer may be waiting for this very thread, so do its work here.
     while (!outcome->wait_for(queue_->watch().period())) queue_->watch().look();
     return outcome->wait();
   }

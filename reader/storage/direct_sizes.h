@@ -8,12 +8,13 @@ namespace dovetail::detail {
 
 inline constexpr std::size_t kLargestDirectPiece = 256 << 10;
 inline constexpr std::size_t kSmallestDirectPiece = 64 << 10;
-// So that a read of a whole piece still fits one buffer where it is not aligned.
+// Room to align the begin and the end of a read, so that a whole piece fits one buffer.
 inline constexpr std::size_t kDirectSlack = 8 << 10;
-// Where a budget is small, pieces get smaller rather than fewer than this.
+// With a small budget, pieces get smaller before there are fewer buffers than this.
 inline constexpr std::size_t kEnoughInFlight = 16;
 
-/// How a budget of memory is divided into the buffers of direct reads, of which at most `depth` are in flight.
+/// Divides a memory budget into the buffers of direct reads, of which at most `depth` are in
+/// flight.
 struct DirectSizes {
   std::size_t piece = kLargestDirectPiece;
   std::size_t count = 0;

@@ -17,13 +17,13 @@
 namespace dovetail::detail {
 namespace {
 
-// Offsets come from files; the system's are signed.
+// Offsets come from files and are unsigned; those of the system are signed.
 constexpr auto kMaxOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 
-// Enough for the devices of today; file systems with larger units say so.
+// Enough for common devices. File systems with larger units report them.
 constexpr std::size_t kDirectAlignment = 4096;
 
-/// The parts of a destination that are left, as the system wants them.
+/// The rest of a destination, in the form that the system needs.
 struct Vectors {
   std::array<iovec, 2> parts;
   int count = 0;
@@ -71,7 +71,8 @@ ReadInto ReadInto::before(std::size_t bytes) const noexcept {
 
 struct InputFile::Access {
   int fd = -1;
-  // Relaxed: facts of the file that nothing else goes with, and that every thread may find out itself.
+  // Relaxed: these facts about the file come with no other data, and each thread may find them
+  // itself.
   std::atomic<bool> cannot_try{false};
   std::atomic<bool> cannot_be_direct{false};
   std::once_flag direct_opened;
@@ -103,8 +104,9 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 InputFile::~InputFile() = default;
 
 Result<InputFile> InputFile::open(const std::string& path) {
-  // Non-blocking, because opening a pipe would otherwise wait for a writer; regular files do not care.
-  // First: what is open must have an owner, whatever memory there is.
+  // Create the owner of the descriptor before the descriptor, because it needs memory.
+  // O_NONBLOCK, because opening a pipe would otherwise wait for a writer. It has no effect on
+  // regular files.
   InputFile file(std::make_shared<Access>(), -1, path, {});
   do {
     file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -159,7 +161,7 @@ Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
       return false;
     }
     if (got == 0) {
-      // Linux 5.9 and 5.10 answer 0 here also where the file goes on.
+      // Linux 5.9 and 5.10 return 0 also if the file continues.
       if (offset < identity_.bytes) return false;
       return end_of_file(offset, into.size());
     }
@@ -170,7 +172,7 @@ Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
 }
 
 void InputFile::open_direct() const {
-  // By the descriptor, not the path: somebody may have put another file there since.
+  // Open by descriptor, not by path: the path may name another file by now.
   const std::string self = "/proc/self/fd/" + std::to_string(fd_);
   int fd = -1;
   do {
@@ -213,7 +215,7 @@ Result<void> InputFile::check_unchanged() const {
 }
 
 void InputFile::drop_cache(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  // The kernel keeps pages that the range covers only in part, so it is widened to whole ones.
+  // The kernel keeps pages that are only partly in the range, so widen the range to whole pages.
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = offset / page * page;
   const std::uint64_t end = (offset + bytes + page - 1) / page * page;

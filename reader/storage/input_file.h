@@ -12,7 +12,7 @@
 
 namespace dovetail::detail {
 
-/// What tells one state of a file from another: a file that was replaced or rewritten differs in at least one of them.
+/// The state of a file. After a file was replaced or rewritten, at least one of these differs.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -22,7 +22,8 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// Where one read puts its bytes: `first` is filled, then `second`. A header goes aside so, and its record into a row.
+/// The destination of one read: fills `first`, then `second`. For example a header goes to `first`,
+/// its record to a row.
 struct ReadInto {
   std::span<std::byte> first = {};
   std::span<std::byte> second = {};
@@ -30,63 +31,65 @@ struct ReadInto {
   std::size_t size() const noexcept { return first.size() + second.size(); }
   /// The same destination without its first `bytes`, which are at most `size()`.
   ReadInto after(std::size_t bytes) const noexcept;
-  /// Its first `bytes`, which are at most `size()`.
+  /// Only the first `bytes` of the destination, which are at most `size()`.
   ReadInto before(std::size_t bytes) const noexcept;
 };
 
 /// A second descriptor of a file that reads past the page cache.
 struct DirectAccess {
   int fd = -1;
-  /// Offset, size and memory of every read are multiples of this many bytes.
+  /// Offset, size and memory address of every read must be multiples of this.
   std::size_t alignment = 0;
 };
 
 /// A regular file opened for reading.
 ///
-/// Ownership: owns its descriptors, together with those that share it; move-only. A moved-from file may only be assigned to
-///            or destroyed.
+/// Ownership: owns its descriptors, together with files made by `share`; move-only. A moved-from
+///            file may only be assigned to or destroyed.
 /// Threads:   const calls may run concurrently; no file position is shared.
 /// Errors:    all name the file, and those of `read` the offset.
 class InputFile {
  public:
-  /// Errors: the system's (a folder is `EISDIR`), `unknown_format` for devices, pipes and sockets.
+  /// Errors: those of the system (`EISDIR` for a folder); `unknown_format` for devices, pipes and
+  ///         sockets.
   static Result<InputFile> open(const std::string& path);
 
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();
 
-  /// The same open file once more: its descriptors are closed with the last one.
+  /// The same open file. Its descriptors are closed with the last such object.
   InputFile share() const { return InputFile(access_, fd_, path_, identity_); }
 
   const std::string& path() const noexcept { return path_; }
   int fd() const noexcept { return fd_; }
-  /// Bytes of the file when it was opened.
+  /// The size of the file when it was opened.
   std::uint64_t size() const noexcept { return identity_.bytes; }
-  /// As of opening.
+  /// The state of the file when it was opened.
   const FileIdentity& identity() const noexcept { return identity_; }
 
-  /// Fills `into` from `offset` on. Errors: `truncated` past the end, `file_changed` where the end has moved since the
-  /// file was opened, or the system's.
+  /// Fills `into` from `offset` on. Errors: `truncated` past the end; `file_changed` if the end has
+  /// moved since the file was opened; those of the system.
   Result<void> read(std::uint64_t offset, ReadInto into) const;
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const { return read(offset, ReadInto{into}); }
 
-  /// The same without waiting for a device. False: it would have to wait, or cannot tell; `into` may be filled in part,
-  /// and only `read` says what is wrong, if anything. Cost: one system call, none where the file system or a sandbox
-  /// has refused such reads before.
+  /// The same without waiting for a device. Returns false if it would have to wait, or cannot tell.
+  /// Then `into` may be filled in part, and only `read` reports errors. Cost: one system call; none
+  /// after the file system or a sandbox has refused such reads.
   Result<bool> try_read(std::uint64_t offset, ReadInto into) const;
 
-  /// Access past the page cache, opened at the first call; nothing where the file system does not offer it. Borrowed
-  /// from the file. Cost: opens a file once.
+  /// Access past the page cache, opened at the first call. Empty if the file system does not offer
+  /// it. Borrowed from the file. Cost: the first call opens the file again.
   std::optional<DirectAccess> direct() const;
-  /// From now on `direct()` is nothing: for file systems whose refusal comes with the first read.
+  /// Makes `direct()` return nothing from now on, for file systems that refuse only at the first
+  /// read.
   void refuse_direct() const noexcept;
 
-  /// Errors: `file_changed` unless the open file is still in the state in which it was opened.
+  /// Errors: `file_changed` unless the open file still has the state in which it was opened.
   Result<void> check_unchanged() const;
 
-  /// Asks the system to read this range from storage next time, not from the page cache. Without effect where the file
-  /// system does not offer it.
+  /// Asks the system to drop this range from the page cache, so that the next read comes from
+  /// storage. Has no effect if the file system does not support it.
   void drop_cache(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
  private:
@@ -99,7 +102,7 @@ class InputFile {
   int fd_ = -1;
   std::string path_;
   FileIdentity identity_;
-  /// Closes the descriptors, and has what has been learned about the file system.
+  /// Closes the descriptors, and stores what was learned about the file system.
   std::shared_ptr<Access> access_;
 };
 

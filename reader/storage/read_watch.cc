@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Late calls that the stats list.
+/// The most late calls that the statistics list.
 constexpr std::size_t kMostListed = 100;
 
 std::string in_seconds(std::chrono::nanoseconds time) {
@@ -27,7 +27,7 @@ std::string in_seconds(std::chrono::nanoseconds time) {
 ReadWatch::ReadWatch(WatchOptions options) : options_(std::move(options)), timer_(std::in_place, options_.executor) {}
 
 void ReadWatch::stop() noexcept {
-  List ended;  // goes after the lock
+  List ended;  // destroyed after the lock
   const std::lock_guard lock(mutex_);
   timer_.reset();
   for (List* const list : {&out_, &late_}) {
@@ -47,7 +47,7 @@ void ReadWatch::begin(const std::shared_ptr<Awaited>& awaited) noexcept {
   added.watched_ = true;
   try {
     arm_locked();
-  } catch (const std::exception&) {  // short of memory: the next one arms it
+  } catch (const std::exception&) {  // out of memory: the next call arms the timer
   }
 }
 
@@ -63,7 +63,7 @@ bool ReadWatch::end(Awaited& awaited) noexcept {
   if (!late) return true;
   try {
     say(describe(awaited), " until it came back");
-  } catch (const std::exception&) {  // short of memory: nothing is logged
+  } catch (const std::exception&) {  // out of memory: nothing is logged
   }
   if (options_.gives_up) return false;
   awaited.late_ = false;
@@ -82,7 +82,7 @@ HungReads ReadWatch::hung_reads() const {
 
 void ReadWatch::arm_locked() {
   if (armed_ || !timer_.has_value() || (out_.empty() && (late_.empty() || options_.gives_up))) return;
-  // What begins while it is armed is late after it has fired.
+  // Calls that begin while the timer is armed become late after it fires.
   Clock::time_point next = Clock::now() + options_.after;
   if (!out_.empty()) next = std::min(next, out_.front()->asked_ + options_.after);
   if (!options_.gives_up) {
@@ -129,16 +129,17 @@ void ReadWatch::look() noexcept {
       } else if (options_.gives_up) {
         lock.unlock();
         late->give_up();
-        say(describe(*late), ", and was abandoned");  // nothing of it changes any more
+        say(describe(*late), ", and was abandoned");  // an abandoned call does not change any more
       } else {
-        const HungRead what = describe(*late);  // under the lock: it refers to what goes when it is answered
+        // Under the lock: `describe` uses data that may go when the call is answered.
+        const HungRead what = describe(*late);
         lock.unlock();
         say(what, " so far");
       }
-    } catch (const std::exception&) {  // short of memory: it is not logged
+    } catch (const std::exception&) {  // out of memory: nothing is logged
     }
     if (lock.owns_lock()) continue;
-    late.reset();  // closes a file, maybe, which may hang
+    late.reset();  // may close a file, which may hang
     lock.lock();
   }
 }

@@ -19,26 +19,27 @@
 
 namespace dovetail::detail {
 
-/// How a storage is looked after.
+/// Options of a watch.
 struct WatchOptions {
   /// A call that takes longer is late; more than 0.
   std::chrono::nanoseconds after{};
-  /// Whether a late call fails with `ETIMEDOUT`; else it is waited for, and logged again after twice as long, and so on.
+  /// If true, a late call fails with `ETIMEDOUT`. Otherwise the call continues, and is logged again
+  /// after twice the time, and so on.
   bool gives_up = false;
-  /// Gets a line for each late call, from any thread of the reader; may be null.
+  /// Called with a line for each late call, on any thread of the reader; may be null.
   std::function<void(std::string_view)> log;
-  /// Where the timer runs. Has to outlive the watch until `stop`.
+  /// Runs the timer. Must outlive the watch until `stop`.
   boost::asio::any_io_executor executor;
 };
 
-/// Something that was asked of a storage and is not answered yet.
+/// A request to a storage that is not answered yet.
 class Awaited {
  public:
   virtual ~Awaited() = default;
 
-  /// What it is; its age is left alone.
+  /// Describes the request. Does not set its age.
   virtual HungRead what() const = 0;
-  /// It is late, and whoever asked gets an error now. Called once, after which `ReadWatch::end` says no.
+  /// Called once if the request is late and fails. `ReadWatch::end` returns false from then on.
   virtual void give_up() noexcept {}
 
  private:
@@ -46,14 +47,14 @@ class Awaited {
   using Clock = std::chrono::steady_clock;
   using List = std::list<std::shared_ptr<Awaited>>;
   Clock::time_point asked_{};
-  Clock::duration late_at_{};  // the age at which to look again
-  List node_ = List(1);        // made here, so that beginning to look at it needs no memory
+  Clock::duration late_at_{};  // the age at which it is late next
+  List node_ = List(1);        // allocated here, so that `begin` needs no memory
   List::iterator place_{};
   bool watched_ = false;
   bool late_ = false;
 };
 
-/// Looks at how long calls have been out, by a timer that runs only while some are.
+/// Watches how long requests take, with a timer that runs only while there are any.
 ///
 /// Threads: all functions may be called from any thread.
 /// Cost:    a lock for each call; the timer fires at most once in `after` while nothing is late.
@@ -62,16 +63,17 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   explicit ReadWatch(WatchOptions options);
 
   void begin(const std::shared_ptr<Awaited>& awaited) noexcept;
-  /// It is answered: what it refers to may go when this has returned, and it may begin again. Whether it has not been
-  /// given up; where it has, the answer comes too late. Idempotent.
+  /// Call this when the request is answered. Afterwards its data may be freed, and it may begin
+  /// again. Returns false if it was given up, so that the answer is too late. Idempotent.
   bool end(Awaited& awaited) noexcept;
-  /// Logs or gives up what is late now. For threads that wait, and may keep the timer from running.
+  /// Logs or gives up all requests that are late now. For threads that wait and may keep the timer
+  /// from running.
   void look() noexcept;
-  /// How long a waiting thread may wait until it should look.
+  /// The longest time that a waiting thread should wait before it calls `look`.
   std::chrono::nanoseconds period() const noexcept { return options_.after; }
 
   HungReads hung_reads() const;
-  /// Ends the timer and looks at nothing any more.
+  /// Ends the timer and all watching.
   void stop() noexcept;
 
  private:
@@ -79,7 +81,7 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   using List = Awaited::List;
 
   void arm_locked();
-  /// The next one that is late, or null.
+  /// The next request that is late, or null.
   std::shared_ptr<Awaited> take_late_locked(Clock::time_point now) noexcept;
   HungRead describe(const Awaited& awaited) const;
   void say(const HungRead& what, std::string_view then) const;
@@ -89,7 +91,7 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   std::optional<boost::asio::steady_timer> timer_;
   bool armed_ = false;
   List out_;   // in the order of asking
-  List late_;  // the same; where late calls are given up, those that have not come back yet
+  List late_;  // likewise; with `gives_up`, those that have not returned yet
   std::uint64_t met_ = 0;
   std::uint64_t given_up_ = 0;
 };

@@ -41,7 +41,7 @@ void ThreadPool::grow() noexcept {
   try {
     threads_.reserve(threads_.size() + 1);
     threads_.emplace_back([this] { run(); });
-  } catch (const std::exception&) {  // the others have to do
+  } catch (const std::exception&) {  // the running threads must do all jobs
   }
 }
 
@@ -77,7 +77,7 @@ bool ThreadPool::retire() {
     before = std::exchange(retired_, std::move(threads_.back()));
     threads_.pop_back();
   }
-  // Without the lock: what it gives back as it ends may need one of somebody who posts.
+  // Without the lock: as a thread ends, it may take a lock that a caller of `post` holds.
   if (before.joinable()) before.join();
   return true;
 }

@@ -15,19 +15,21 @@
 
 namespace dovetail::detail {
 
-/// Threads for jobs that take a while or block. One thread starts at once; another starts when a job is posted while all
-/// are busy; a thread that finds nothing to do for a second ends, unless it is the last. All have the cores and the signal
-/// mask of the thread that made the pool, whichever thread posts.
+/// Threads for jobs that take a while or block. One thread starts at once. Another starts when a
+/// job is posted while all are busy. A thread that is idle for a second ends, unless it is the
+/// last. All threads have the cores and the signal mask of the thread that made the pool, whichever
+/// thread posts.
 ///
-/// Asio's own pool does not grow, and waits for ever where the system has no thread or no memory for the second of its
-/// threads (1.26: its constructor joins the first, which nobody has told to end).
+/// Asio's own pool does not grow. Its constructor also hangs if the system has no thread or memory
+/// for the second of its threads: it joins the first thread, which nobody has stopped (1.26).
 ///
-/// Threads: all functions from any thread, `join` from one at a time and from none of its own.
-/// Errors:  the constructor throws `std::system_error` or `std::bad_alloc`, `post` `std::bad_alloc`. A further thread that
-///          cannot start is done without.
+/// Threads: all functions may be called from any thread; `join` by one at a time, and by none of
+///          the pool.
+/// Errors:  the constructor throws `std::system_error` or `std::bad_alloc`, `post` throws
+///          `std::bad_alloc`. The pool goes on if a further thread cannot start.
 class ThreadPool {
  public:
-  /// Starts the first thread; `most` is at least 1. With `keeps` threads do not end before `join`.
+  /// Starts the first thread; `most` is at least 1. With `keeps`, threads do not end before `join`.
   explicit ThreadPool(unsigned most, bool keeps = false);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -44,15 +46,15 @@ class ThreadPool {
   }
   /// For timers.
   boost::asio::io_context::executor_type executor() noexcept { return context_.get_executor(); }
-  /// Allows one thread more: a job that hangs has taken one for good.
+  /// Allows one more thread, in place of one that hangs in a job.
   void raise_limit();
-  /// Threads now.
+  /// The number of threads now.
   unsigned size() const;
-  /// Runs what is posted, and what that posts, to its end. Idempotent.
+  /// Runs all posted jobs, and the jobs that they post, then ends the threads. Idempotent.
   void join();
 
  private:
-  /// Counts a job from when it is posted until it is done or dropped.
+  /// Counts a job from `post` until it is done or dropped.
   class Unfinished {
    public:
     explicit Unfinished(ThreadPool& pool) : pool_(&pool) { pool.count(1); }
@@ -66,7 +68,7 @@ class ThreadPool {
     ThreadPool* pool_;
   };
 
-  /// What threads inherit from the one that starts them.
+  /// What threads inherit from the thread that made the pool.
   struct Inherited {
     Inherited() noexcept;
     void apply() const noexcept;
@@ -78,12 +80,12 @@ class ThreadPool {
   void count(int jobs) noexcept;
   void grow() noexcept;
   void run();
-  /// Whether the calling thread, which has found nothing to do, is to end.
+  /// Whether the calling thread, which is idle, must end. Removes it from `threads_` then.
   bool retire();
 
   const Inherited inherited_;
   const bool keeps_;
-  // Before the context, whose end drops jobs.
+  // Declared before the context, whose destructor drops jobs.
   mutable std::mutex mutex_;
   unsigned most_;
   unsigned unfinished_ = 0;  // jobs
@@ -91,7 +93,7 @@ class ThreadPool {
   boost::asio::io_context context_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_ = make_work_guard(context_);
   std::vector<std::thread> threads_;
-  std::thread retired_;  // the last that has ended; it has joined the one before
+  std::thread retired_;  // the last thread that ended; it has joined the one before it
 };
 
 }  // namespace dovetail::detail

@@ -49,15 +49,16 @@ Error explain(int error) {
 }
 
 int open_with_best_flags(unsigned entries, ::io_uring& ring) {
-  // Completions are then worked off when this thread waits for them, without interrupting it: since Linux 6.1.
+  // With these flags, completions are processed when this thread waits for them, without
+  // interrupting it. Since Linux 6.1.
   int error = -::io_uring_queue_init(entries, &ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
   if (error == EINVAL) error = -::io_uring_queue_init(entries, &ring, 0);
   return error;
 }
 
-// 0 where the kernel knows what reading needs.
+// Returns 0 if the kernel has all operations that reading needs, else an error number.
 int check_operations(::io_uring& ring) {
-  // Not io_uring_get_probe_ring, which gives no reason where it fails.
+  // Not io_uring_get_probe_ring, which gives no reason if it fails.
   constexpr unsigned kMostOperations = 256;
   const std::unique_ptr<io_uring_probe, decltype(&std::free)> probe(
       static_cast<io_uring_probe*>(
@@ -65,7 +66,7 @@ int check_operations(::io_uring& ring) {
       &std::free);
   if (probe == nullptr) return ENOMEM;
   const int error = -::io_uring_register_probe(&ring, probe.get(), kMostOperations);
-  if (error == EINVAL) return ENOSYS;  // Linux before 5.6 does not know the question either
+  if (error == EINVAL) return ENOSYS;  // Linux before 5.6 has no probe either
   if (error != 0) return error;
   for (const int operation : {IORING_OP_READV, IORING_OP_READ, IORING_OP_READ_FIXED, IORING_OP_POLL_ADD}) {
     if (::io_uring_opcode_supported(probe.get(), operation) == 0) return ENOSYS;
@@ -77,8 +78,8 @@ int check_operations(::io_uring& ring) {
 
 Result<void> open_ring(unsigned entries, ::io_uring& ring) {
   int error = open_with_best_flags(entries, ring);
-  // The kernel gives back what a closed ring had locked some time after it was closed, so a reader that follows
-  // another one may be too early.
+  // The kernel releases the locked memory of a closed ring some time after the close. So a reader
+  // that follows another may be too early.
   for (int attempt = 0; error == ENOMEM && attempt < kAttempts; ++attempt) {
     std::this_thread::sleep_for(kPause);
     error = open_with_best_flags(entries, ring);

@@ -7,10 +7,10 @@ struct io_uring;
 
 namespace dovetail::detail {
 
-/// Opens a ring and makes sure that the kernel knows the operations that reading needs. The calling thread is the only
-/// one that may use the ring; it closes it with `io_uring_queue_exit`.
+/// Opens a ring and checks that the kernel has the operations that reading needs. Only the calling
+/// thread may use the ring, and it must close it with `io_uring_queue_exit`.
 ///
-/// Errors: `resource_limit`, naming what stands in the way and what to do.
+/// Errors: `resource_limit`, naming the obstacle and the remedy.
 Result<void> open_ring(unsigned entries, ::io_uring& ring);
 
 }  // namespace dovetail::detail

@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// What `Storage::read` was asked for.
+/// A call of `Storage::read`.
 struct UringRequest {
   UringRequest(const InputFile& from, std::uint64_t at, ReadInto destination, Storage::ReadHandler completion)
       : file(from), offset(at), into(destination), done(std::move(completion)) {}
@@ -21,12 +21,12 @@ struct UringRequest {
   const ReadInto into;
   Storage::ReadHandler done;
 
-  /// Nothing: read through the page cache.
+  /// Empty: read through the page cache.
   std::optional<DirectAccess> direct;
-  /// Bytes for which pieces have been started.
+  /// Bytes of `into` for which pieces have been started.
   std::size_t cut = 0;
   unsigned pieces_in_flight = 0;
-  /// The one with the smallest offset, as a reader from front to back would have met it.
+  /// The error with the smallest offset, which a sequential reader would have met first.
   std::optional<Error> error;
 
   bool within_file() const noexcept {
@@ -40,11 +40,11 @@ struct UringRequest {
 /// A part of a request that is one operation of the ring.
 struct UringPiece {
   std::shared_ptr<UringRequest> request;
-  /// Where in the file the next missing byte is, and where it goes.
+  /// The next missing byte in the file, and its destination.
   std::uint64_t offset = 0;
   ReadInto into;
   unsigned attempts = 0;
-  /// What is read into the buffer.
+  /// The aligned range that is read into the buffer.
   std::uint64_t aligned_offset = 0;
   std::size_t aligned_bytes = 0;
 };

@@ -33,12 +33,13 @@
 namespace dovetail::detail {
 namespace {
 
-// Copying to their destination takes long enough for a device to run dry; in between, new reads are submitted.
+// Copying to the destination takes long enough for a device to become idle, so new reads are
+// submitted after this many.
 constexpr unsigned kCompletionsAtOnce = 8;
 constexpr unsigned kMaxAttempts = 16;
-// How long the thread of the ring waits at a time while the kernel takes no reads.
+// How long the ring's thread waits while the kernel accepts no reads.
 constexpr int kPauseMilliseconds = 10;
-// What the wake-up is called among the numbers of pieces.
+// The user data of the wake-up; other user data are numbers of pieces.
 constexpr std::uint64_t kWake = ~std::uint64_t{0};
 
 void copy_into(const ReadInto& into, std::span<const std::byte> bytes) noexcept {
@@ -80,7 +81,7 @@ class UringStorage final : public Storage {
   // On any thread.
   void wake(std::unique_lock<std::mutex> lock);
 
-  // On the thread of the ring, which is the only one that touches it.
+  // On the ring's thread, which is the only one that uses the ring.
   Result<void> open();
   Result<void> prepare_buffers();
   void run();
@@ -107,17 +108,17 @@ class UringStorage final : public Storage {
   bool stopping_ = false;
   int wake_fd_ = -1;
 
-  // Of the thread of the ring.
+  // Used by the ring's thread only.
   ::io_uring ring_{};
   BounceBuffers buffers_;
   bool registered_ = false;
   bool wake_armed_ = false;
   unsigned failed_submissions_ = 0;  // in a row
-  // None of them grows on that thread, where nobody could be told that there is no memory.
+  // None of these lists grows on the ring's thread, which could not report a lack of memory.
   std::list<std::shared_ptr<Request>> waiting_;
   std::vector<Finished> taken_;
   std::vector<Piece> pieces_;
-  std::vector<unsigned> free_;  // used from the back: the buffer that was used last is still in the caches
+  std::vector<unsigned> free_;  // used as a stack: the buffer used last is still in the caches
 
   ThreadPool pool_;
   std::once_flag stopped_;
@@ -148,7 +149,7 @@ Result<void> UringStorage::start() {
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) return Error::from_errno(errno, "no descriptor for io_uring");
   const auto opened = std::make_shared<AnswerSlot>();
-  // The ring is opened there too: the kernel serves a ring with one user faster.
+  // The ring's thread opens the ring: the kernel serves a ring with one user faster.
   thread_ = std::thread([this, opened] {
     Result<void> result = guard_memory({}, [this] { return open(); });
     const bool usable = result.has_value();
@@ -186,7 +187,7 @@ void UringStorage::wake(std::unique_lock<std::mutex> lock) {
 }
 
 Result<void> UringStorage::open() {
-  // One more for the wake-up, so that there is always room for every piece.
+  // One more entry for the wake-up, so that there is room for every piece.
   DOVETAIL_TRY(open_ring(facts_.depth + 1, ring_));
   auto prepared = guard_memory({}, [this] { return prepare_buffers(); });
   if (!prepared) ::io_uring_queue_exit(&ring_);
@@ -220,7 +221,8 @@ void UringStorage::run() {
   ::io_uring_queue_exit(&ring_);
 }
 
-/// Takes until there is nothing left, so that nobody has to wake a thread that is about to look. Whether to stop.
+/// Takes requests until there are none. So nobody needs to wake a thread that is about to look.
+/// Returns whether to stop.
 bool UringStorage::take_orders() {
   for (;;) {
     {
@@ -252,7 +254,7 @@ void UringStorage::start_pieces() {
     request.cut += piece.into.size();
     ++request.pieces_in_flight;
     if (request.cut == request.into.size()) waiting_.pop_front();
-    // What reaches past the end has an error to be named.
+    // A read past the end of the file goes to the pool, which names the error.
     if (request.direct) {
       submit(number);
     } else {
@@ -265,7 +267,7 @@ void UringStorage::find_access(Request& request) {
   if (!request.within_file()) return;
   try {
     request.direct = request.file.direct();
-  } catch (const std::exception&) {  // short of memory; through the page cache it needs none
+  } catch (const std::exception&) {  // out of memory: reading through the page cache needs none
   }
   if (request.direct && request.direct->alignment > sizes_.piece) request.direct.reset();
   if (!request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
@@ -275,7 +277,7 @@ void UringStorage::cut_direct(Piece& piece) {
   const std::uint64_t alignment = piece.request->direct->alignment;
   const std::uint64_t end = piece.offset + piece.into.size();
   piece.aligned_offset = piece.offset / alignment * alignment;
-  // The last bytes of a file are fewer than the whole unit that is asked for.
+  // The last unit of a file may be read only in part.
   const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
   std::uint64_t bytes = aligned_end - piece.aligned_offset;
   if (bytes > buffers_.bytes_each()) bytes = sizes_.piece / alignment * alignment;
@@ -298,14 +300,15 @@ void UringStorage::submit(unsigned number) {
   ::io_uring_sqe_set_data64(entry, number);
 }
 
-/// Until a piece is done or somebody wants something.
+/// Waits until a piece is done or another thread wakes this one.
 void UringStorage::sleep() {
   if (!std::exchange(wake_armed_, true)) {
     io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
     ::io_uring_prep_poll_add(entry, wake_fd_, POLLIN);
     ::io_uring_sqe_set_data64(entry, kWake);
   }
-  // Errors are signals and shortages that pass as a rule; what was not submitted stays in the ring for the next time.
+  // Errors are signals, or shortages that usually pass. Entries that were not submitted stay in the
+  // ring for the next call.
   if (::io_uring_submit_and_wait(&ring_, 1) >= 0) {
     failed_submissions_ = 0;
   } else if (++failed_submissions_ < kMaxAttempts) {
@@ -317,9 +320,10 @@ void UringStorage::sleep() {
   awake_ = true;
 }
 
-/// Takes back what the kernel does not take, to be read in the pool, and waits for a while.
+/// Takes back the entries that the kernel does not accept, gives them to the pool, and waits for a
+/// while.
 void UringStorage::do_without_ring() {
-  // Nobody else submits, so that the kernel looks at the tail in the next submission at the earliest.
+  // No other thread submits, so the kernel looks at the tail only in the next submission.
   const unsigned head = *ring_.sq.khead;
   for (unsigned at = head; at != ring_.sq.sqe_tail; ++at) {
     const std::uint64_t number = ring_.sq.sqes[at & ring_.sq.ring_mask].user_data;
@@ -334,7 +338,7 @@ void UringStorage::do_without_ring() {
   (void)::poll(&wake, 1, kPauseMilliseconds);
   eventfd_t wakes = 0;
   (void)::eventfd_read(wake_fd_, &wakes);
-  (void)::io_uring_get_events(&ring_);  // of reads that it did take
+  (void)::io_uring_get_events(&ring_);  // completions of reads that the kernel did accept
 }
 
 void UringStorage::handle_completions() {
@@ -372,7 +376,7 @@ void UringStorage::on_read(unsigned number, int result) {
   finish_in_pool(number);
 }
 
-/// An ordinary read does what the ring has not done, or names what is wrong, in the same words as ever.
+/// An ordinary read does what the ring has not done, and reports errors in the usual words.
 void UringStorage::finish_in_pool(unsigned number) {
   const Piece& piece = pieces_[number];
   const Request& request = *piece.request;

@@ -13,7 +13,7 @@
 namespace dovetail::detail {
 namespace {
 
-/// A read that is only looked at.
+/// A read that is watched.
 class WatchedRead final : public Awaited {
  public:
   WatchedRead(const InputFile& file, std::uint64_t offset, std::uint64_t bytes)
@@ -21,12 +21,12 @@ class WatchedRead final : public Awaited {
   HungRead what() const override { return {.file = file_.path(), .offset = offset_, .bytes = bytes_, .age = {}}; }
 
  private:
-  const InputFile& file_;  // stays until it is answered
+  const InputFile& file_;  // valid until the read is answered
   const std::uint64_t offset_;
   const std::uint64_t bytes_;
 };
 
-/// The opening of a file that is only looked at.
+/// The opening of a file that is watched.
 class Opening final : public Awaited {
  public:
   explicit Opening(std::string path) : path_(std::move(path)) {}
@@ -36,7 +36,7 @@ class Opening final : public Awaited {
   const std::string path_;
 };
 
-/// Looks at something from its beginning until it is ended, or dropped.
+/// Watches a request from construction until `end` or destruction.
 class Look {
  public:
   Look(ReadWatch& watch, std::shared_ptr<Awaited> awaited) : watch_(&watch), awaited_(std::move(awaited)) {
@@ -56,7 +56,7 @@ class Look {
   std::shared_ptr<Awaited> awaited_;
 };
 
-/// The storage as it is, but looked at.
+/// The inner storage, with a watch on its requests.
 class WatchedStorage final : public Storage {
  public:
   WatchedStorage(std::unique_ptr<Storage> inner, const WatchOptions& options)

@@ -8,8 +8,8 @@
 
 namespace dovetail::detail {
 
-/// Puts a watch on a storage: calls that it does not answer in time are logged, and fail where `options.gives_up`
-/// (deadline_storage.h).
+/// Puts a watch on a storage: requests that it does not answer in time are logged. With
+/// `options.gives_up` they also fail (deadline_storage.h).
 std::unique_ptr<Storage> watch_storage(std::unique_ptr<Storage> storage, const WatchOptions& options);
 
 }  // namespace dovetail::detail
