@@ -45,7 +45,8 @@ Result<format::BlockRecords> BlockLoader::load(const ShardFile& shard, std::size
   auto records = load_once(shard, block);
   if (records || records.error().kind() != ErrorKind::damaged) return records;
 
-  // A bad transfer or a bad page of the cache looks the same as damage on storage; only the latter stays.
+  // A bad transfer and a bad page of the cache look like damage on storage, but only damage stays
+  // after a second read.
   shard.file().drop_cache(entry.offset, stored_bytes(shard, block));
   records = load_once(shard, block);
   if (records || records.error().kind() != ErrorKind::damaged) return records;

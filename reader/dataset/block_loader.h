@@ -13,10 +13,10 @@
 
 namespace dovetail::detail {
 
-/// Memory that grows to the largest request and is handed out again, never cleared.
+/// Memory that grows to the largest request and is reused, without being cleared.
 class ReusableBuffer {
  public:
-  /// Errors: `not_enough_memory`. What was handed out before is void.
+  /// Errors: `not_enough_memory`. The span of the previous call becomes invalid.
   Result<std::span<std::byte>> take(std::size_t bytes);
 
  private:
@@ -26,18 +26,18 @@ class ReusableBuffer {
 
 /// Reads, checks and decodes one data block at a time.
 ///
-/// Ownership: what `load` returns and `padding()` are valid until the next `load`.
+/// Ownership: the result of `load`, and `padding()`, are valid until the next `load`.
 /// Threads:   none; one thread at a time.
-/// Cost:      memory for the largest block so far, one read per block.
+/// Cost:      memory for the largest block so far, and one read per block.
 class BlockLoader {
  public:
-  /// The records of a block. A block that fails its check is read once more, past the page cache where the system
-  /// allows. Errors: what is wrong with the block, with its offset and the records that it takes along; `file_changed`
-  /// where the
-  ///         file is not the one that was opened; the system's.
+  /// The records of a block. A block that fails its check is read once more, past the page cache if
+  /// the system allows that.
+  /// Errors: the damage of the block, with its offset and the records that are lost with it;
+  ///         `file_changed` if the file was changed since it was opened; those of the system.
   Result<format::BlockRecords> load(const ShardFile& shard, std::size_t block);
 
-  /// The bytes between the block that was loaded and the next structure.
+  /// The bytes between the block that was loaded last and the next structure of the file.
   ByteView padding() const noexcept { return padding_; }
 
  private:

@@ -11,25 +11,27 @@
 
 namespace dovetail::detail {
 
-/// Places that a report lists. Of the others only the number is told, so that it is small whatever the damage.
+/// The most damaged places that a report lists. Further places are only counted, so that the report
+/// stays small.
 inline constexpr std::size_t kMostDamagedListed = 65'536;
 
-/// Takes a place into a report, or only counts it.
+/// Adds a damaged place to a report, or only counts it.
 void tell_damage(LostRange damage, VerifyReport& report);
 
-/// What is damaged in shards that are verified at the same time: the first places in the order of the shards, whichever is found
-/// first, and how many there are.
+/// Collects damage of shards that are verified at the same time: the number of damaged places, and
+/// the first places in the order of shards, whichever is found first.
 ///
 /// Threads: `add` may run concurrently.
 class DamageList {
  public:
-  /// Needs: the places of one shard come in their order.
+  /// Needs: the places of one shard are added in their order.
   void add(std::size_t shard, LostRange damage);
   void move_to(VerifyReport& report);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::size_t, std::uint64_t>, LostRange> first_;  // by shard, and how many were found before
+  // Key: shard, and number of its earlier places.
+  std::map<std::pair<std::size_t, std::uint64_t>, LostRange> first_;
   std::uint64_t all_ = 0;
 };
 

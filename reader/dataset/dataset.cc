@@ -22,15 +22,15 @@
 namespace dovetail {
 
 struct Dataset::State {
-  /// One of the datasets that were joined.
+  /// One of several datasets that were joined.
   struct Part {
     Dataset dataset;
     std::uint32_t first_shard = 0;
   };
 
-  /// Takes the next shard into the list. Errors: `bad_length`.
+  /// Adds the next shard to the list and to `into`. Errors: `bad_length`.
   Result<void> add(const ShardInfo& shard, DatasetShape& into);
-  /// The part that holds a shard; none where nothing was joined.
+  /// The part that holds a shard; null if this dataset was not joined.
   const Part* part_of(std::uint32_t shard) const noexcept;
 
   std::vector<Part> parts;
@@ -39,12 +39,12 @@ struct Dataset::State {
   bool has_manifest = false;
   bool allow_outside = false;
   std::vector<ShardInfo> shards;
-  std::vector<std::uint64_t> first_ids;  // of each shard, and the number of all records
+  std::vector<std::uint64_t> first_ids;  // of each shard, then the number of all records
   std::uint64_t raw_bytes = 0;
   std::shared_ptr<const DatasetShape> shape;
 };
 
-// Record ids of a dataset stay below this, so that the arithmetic of plans has room.
+// Record ids stay below this limit, so that the arithmetic of plans cannot overflow.
 static constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 55;
 
 Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
@@ -67,7 +67,7 @@ const Dataset::State::Part* Dataset::State::part_of(std::uint32_t shard) const n
 
 namespace {
 
-// Reading trailers waits for storage, not for cores.
+// Reading the ends of shards waits for storage, so more threads than cores help.
 constexpr unsigned kTailThreads = 16;
 
 Hash128 fingerprint_of(const std::vector<ShardInfo>& shards) {
@@ -236,7 +236,8 @@ std::string Dataset::shard_path(std::uint32_t shard) const {
 }
 
 Dataset::Place Dataset::locate(std::uint64_t id) const {
-  // The last shard that begins at or before the id; it is never an empty one, which the next begins with.
+  // Finds the last shard that begins at or before the id. It is never an empty shard: the next
+  // shard begins at the same id.
   const auto next = std::upper_bound(state_->first_ids.begin(), state_->first_ids.end(), id);
   const auto shard = static_cast<std::size_t>(next - state_->first_ids.begin()) - 1;
   return {static_cast<std::uint32_t>(shard), id - state_->first_ids[shard]};

@@ -8,7 +8,7 @@
 
 namespace dovetail::detail {
 
-/// What an open shard says about itself: one more read, for the metadata.
+/// The description of an open shard. Reads its metadata, which takes one more read.
 Result<ShardDescription> describe(const ShardFile& shard);
 
 }  // namespace dovetail::detail

@@ -28,7 +28,8 @@ std::vector<std::string_view> components(std::string_view pattern) {
   return parts;
 }
 
-// Names in a folder that match one component. What is no folder, or is not there, holds none.
+// The names in a folder that match one component of a pattern. None if the folder does not exist or
+// is no folder.
 Result<std::vector<std::string>> list_matches(const std::string& folder, std::string_view component) {
   const std::string listed = folder.empty() ? "." : folder;
   std::vector<std::string> names;
@@ -43,8 +44,8 @@ Result<std::vector<std::string>> list_matches(const std::string& folder, std::st
   return names;
 }
 
-// Whether what a pattern stands for is a file, or may be one. A dangling link is, and what cannot be looked at: opening it
-// says why, while leaving it out would make a smaller dataset.
+// Whether a match is a file, or may be one. Dangling links, and files that cannot be examined,
+// count. Opening them reports the reason, while leaving them out would make a smaller dataset.
 bool may_be_file(const std::string& path) {
   std::error_code failure;
   const fs::file_type type = fs::symlink_status(path, failure).type();
@@ -53,8 +54,9 @@ bool may_be_file(const std::string& path) {
   return type != fs::file_type::symlink || !fs::is_directory(path, dangling);
 }
 
-// Shards of a dataset that is being written, or that was just replaced, have their names in a folder
-// that a pattern for the target may match too. Then that folder or the target has the mark.
+// Shards of a dataset that is being written, or was just replaced, lie in a folder beside the
+// target, and a pattern for the target may match this folder too. Then the folder or the target
+// contains the staging lock.
 bool is_beside_target(const std::string& folder) {
   for (const std::string_view suffix : {format::kStagingSuffix, format::kReplacedSuffix}) {
     if (!folder.ends_with(suffix)) continue;

@@ -9,18 +9,20 @@
 
 namespace dovetail::detail {
 
-/// A pattern, in quotes, for the shards of one folder, whatever characters are in its name.
+/// A quoted pattern that matches the shards of one folder, for any characters in its name.
 std::string shard_pattern(std::string_view folder);
 
-/// What a pattern stands for.
+/// The files that a pattern matches.
 struct GlobMatches {
-  std::string folder;              ///< The components before the first with a wildcard; may be empty.
-  std::vector<std::string> files;  ///< Relative to `folder`, in bytewise order; no folders that are known to be ones.
+  /// The components before the first one with a wildcard; may be empty.
+  std::string folder;
+  /// Relative to `folder`, in bytewise order. No folders, as far as that is known.
+  std::vector<std::string> files;
 };
 
-/// Finds the files that match a pattern. Its components are matched one by one, so no wildcard matches a
-/// `/`; none matches the folder of a dataset that is being written.
-/// Errors: the system's, for a folder that cannot be listed.
+/// Finds the files that match a pattern. Components are matched one by one, so no wildcard matches
+/// a `/`. None matches the folder of a dataset that is being written.
+/// Errors: those of the system, if a folder cannot be listed.
 Result<GlobMatches> expand_glob(const std::string& pattern);
 
 }  // namespace dovetail::detail

@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexSuffix = format::kTfrecordIndexSuffix;
-constexpr std::string_view kShardPrefix = "shard-";  // as writers name them
+constexpr std::string_view kShardPrefix = "shard-";  // the prefix that writers use
 
 bool is_index_name(std::string_view path) {
   return path.ends_with(kIndexSuffix);
@@ -42,7 +42,7 @@ bool is_manifest_name(std::string_view path) {
 
 constexpr std::string_view kUnfinishedManifest = ".manifest.dvt.partial-";
 
-/// Whether a folder with this name in it is a dataset, or is becoming one.
+/// Whether an entry of this name makes its folder a dataset, finished or not.
 bool marks_dataset(std::string_view name) {
   return name == format::kManifestName || format::marks_staging(name) || name.starts_with(kUnfinishedManifest);
 }
@@ -56,7 +56,7 @@ Error unfinished_conversion(const std::string& folder) {
       .in_file(folder);
 }
 
-/// The error for a TFRecord by its name that holds a shard, an index or a manifest.
+/// The error for a file that has the name of a TFRecord, but holds a shard, an index or a manifest.
 Error no_tfrecord(const std::string& path) {
   return Error(
              Errc::malformed_input,
@@ -65,8 +65,8 @@ Error no_tfrecord(const std::string& path) {
       .in_file(path);
 }
 
-/// The name of a shard that was given capitals, or compressed as a whole, in small letters and without that; empty for
-/// other names.
+/// For the name of a shard that was changed to capitals, or that got the suffix of a compressed
+/// file: the name in lower case, without that suffix. Empty for other names.
 std::string altered_shard_name(std::string_view name) {
   const bool packed = format::cut_packing(name);
   std::string lower = format::lower_case(name);
@@ -74,7 +74,7 @@ std::string altered_shard_name(std::string_view name) {
   return lower.ends_with(format::kShardSuffix) ? lower : std::string();
 }
 
-/// A shard that was compressed or renamed beside others would be left out.
+/// A shard that was compressed or renamed among others would be left out silently.
 Result<void> check_names_of_shards(const std::string& folder, const std::vector<std::string>& names,
                                    const std::vector<std::string>& others) {
   std::set<std::string> there;
@@ -96,8 +96,8 @@ Error renamed_shard(const std::string& path) {
       .in_file(path);
 }
 
-/// A TFRecord without an index beside shards has come later, or its index is lost. Beside indexed ones a file that cannot be
-/// looked at may be such a file.
+/// Among shards or indexed TFRecords, a TFRecord without an index was added later, or its index is
+/// lost. Among indexed TFRecords, a file that cannot be examined may be one.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
                                const std::vector<std::string>& others) {
   std::sort(indexes.begin(), indexes.end());
@@ -113,11 +113,11 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     auto ends = read_shard_ends(path);
     if (ends && format::has_tfrecord_name(name)) return no_tfrecord(path);
     if (ends && name_of(name).starts_with(kShardPrefix)) return renamed_shard(path);
-    if (ends) continue;  // of a shard by another name, which is not looked for
+    if (ends) continue;  // a shard by another name; such files are ignored
     const Error& error = ends.error();
     const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();
     const bool absent = error.code() == boost::system::errc::no_such_file_or_directory;
-    if (absent && !of_set && !format::has_tfrecord_name(name)) continue;  // a link that leads nowhere
+    if (absent && !of_set && !format::has_tfrecord_name(name)) continue;  // a dangling link
     if (error.is(Errc::not_indexed) || unknown || format::has_tfrecord_name(name)) return error;
     if (!of_set) continue;
     return Error(error.code(), error.detail() +
@@ -128,7 +128,8 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
   return {};
 }
 
-/// The error for a folder without shards. A writer that was stopped before it gave any its name has left partial files.
+/// The error for a folder without shards. Partial files in it mean that a writer was stopped before
+/// it published any.
 Error no_shards(const std::string& folder) {
   std::error_code failure;
   const fs::directory_iterator end;
@@ -146,10 +147,11 @@ Error no_shards(const std::string& folder) {
       .in_file(folder);
 }
 
-/// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
+/// Fails if a writer was stopped after it published shards but before it published the manifest.
+/// The manifest's partial file then remains.
 Result<void> refuse_unfinished(const std::string& folder) {
   std::error_code failure;
-  // Above the datasets of a split.
+  // The folder may be one dataset of a split that is being published.
   if (fs::exists(join_path(join_path(folder, ".."), format::kStagingLock), failure))
     return unfinished_conversion(folder);
   const fs::directory_iterator end;
@@ -166,15 +168,15 @@ Result<void> refuse_unfinished(const std::string& folder) {
   return {};
 }
 
-/// Whether a file is below one of these folders.
+/// Whether a file lies in one of these folders, at any depth.
 bool lies_in_any(std::string_view file, const std::vector<std::string>& folders) {
   return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
     return file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
   });
 }
 
-/// Without its manifest a dataset is only some files: taken together they would hide what is missing, and mix what was
-/// kept apart.
+/// Without a manifest a folder is only a set of files. Datasets taken together so would hide
+/// missing shards, and mix records that were kept apart.
 Error several_datasets(const std::string& folder, const FilesBelow& below) {
   const std::vector<std::string>& datasets = below.datasets;
   constexpr std::size_t kNamed = 3;
@@ -199,7 +201,8 @@ Error several_datasets(const std::string& folder, const FilesBelow& below) {
 
 Result<Listing> list_folder(const std::string& folder) {
   struct stat status {};
-  // A dangling link counts: opening it then says what is wrong, while taking the shards without it would hide that.
+  // A dangling link counts as a manifest: opening it reports the reason, while reading the shards
+  // without it would hide that.
   if (::lstat(join_path(folder, format::kManifestName).c_str(), &status) == 0) {
     return Listing{Listing::Kind::manifest, folder, {format::kManifestName}};
   }
@@ -252,7 +255,7 @@ Result<Listing> list_dataset(const std::string& path) {
 Result<FilesBelow> list_shards_below(const std::string& folder) {
   std::vector<std::string> names;
   std::vector<std::string> datasets;
-  std::vector<std::string> indexes;  // of TFRecord files, by the names of these
+  std::vector<std::string> indexes;  // names of TFRecord files that have an index
   std::vector<std::string> others;
   std::vector<std::string> pending = {""};
   const fs::directory_iterator end;
@@ -282,10 +285,11 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       } else if (is_index_name(name)) {
         indexes.push_back(join_path(below, name.substr(0, name.size() - kIndexSuffix.size())));
       } else if (type == fs::file_type::none) {
-        // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
+        // The entry may be a folder of shards, or a TFRecord. Entries that look like shards are
+        // listed instead, and opening them reports the reason.
         return Error::from_errno(refused.value(), "cannot examine it").in_file(join_path(listed, name));
       } else if (!it->is_directory(unknown)) {
-        // A TFRecord that was not fetched is a link that leads nowhere, or a FIFO that somebody is to fill.
+        // A dangling link may be a TFRecord that was not fetched, and a FIFO may become one.
         others.push_back(join_path(below, name));
       }
     }
@@ -295,7 +299,8 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
     DOVETAIL_TRY(check_names_of_shards(folder, names, others));
     DOVETAIL_TRY(check_all_indexed(folder, indexes, others));
   }
-  // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.
+  // List an indexed TFRecord even if the file is missing: opening it reports that, while leaving it
+  // out would hide records.
   names.insert(names.end(), indexes.begin(), indexes.end());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());  // a shard may have an index beside it

@@ -100,7 +100,8 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
     }
     shards.push_back(std::move(*info));
   }
-  // Index and entries may be those of an older manifest, where the disk has lost a write.
+  // If the disk has lost a write, index and entries may belong to an older manifest than the
+  // footer.
   if (fingerprint.value() != manifest.info.fingerprint) {
     return Error(Errc::index_mismatch, "the entries do not match the footer").in_file(path);
   }

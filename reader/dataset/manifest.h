@@ -15,16 +15,17 @@ namespace dovetail::detail {
 /// Whether a shard with this metadata is the manifest of a dataset.
 bool is_manifest(const format::Metadata& metadata);
 
-/// Reads the list of shards out of a manifest and checks each line: its name stays inside the folder unless
-/// `allow_outside`, and its file id says that it is this dataset's shard of that position. Touches no shard.
-/// Errors: `manifest_mismatch`, `outside_dataset`, `bad_message`, `unknown_format` where the file is a shard of
-/// something
-///         else, those of reading a shard.
+/// Reads the list of shards from a manifest and checks each entry: its name stays inside the folder
+/// unless `allow_outside`, and its file id is that of this dataset's shard at this position. Opens
+/// no shard.
+/// Errors: `manifest_mismatch`, `outside_dataset`, `bad_message`; `unknown_format` if the file is a
+///         shard of another kind; those of reading a shard.
 Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow_outside);
 
-/// Whether a file that a manifest names lies inside the manifest's folder, links followed, and so does the index of a TFRecord
-/// file beside it, if there is one: which of both is opened the file itself says.
-/// Errors: `outside_dataset`, or the system's.
+/// Checks that a file that a manifest names lies inside the manifest's folder, with links followed.
+/// Checks the same for the index beside it, if there is one. The content of the file decides later
+/// which of both is opened.
+/// Errors: `outside_dataset`; those of the system.
 Result<void> check_inside(const std::string& folder, const std::string& name);
 
 }  // namespace dovetail::detail

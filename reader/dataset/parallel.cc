@@ -52,7 +52,8 @@ class Pass {
 
   const std::size_t count_;
   const std::function<Result<void>(std::size_t)>& work_;
-  // Both relaxed: each index is given out once whatever the order, and what was done is seen by who joins the threads.
+  // Both are relaxed: each index is given out once in any order, and joining the threads makes
+  // their results visible.
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
@@ -72,7 +73,7 @@ Result<void> for_each_index(std::size_t count, unsigned threads, const std::func
     try {
       while (pool.size() < helpers) pool.emplace_back([&pass] { pass.run(); });
     } catch (const std::system_error&) {
-      // Fewer threads than asked for do the same work.
+      // Fewer threads do the same work.
     }
     pass.run();
   }

@@ -10,10 +10,10 @@ namespace dovetail::detail {
 
 /// Calls `work(i)` for every i below `count`, on up to `threads` threads including this one.
 ///
-/// Numbers are begun in ascending order and none after a failure, so the error returned, that of
-/// the lowest number that failed, does not depend on timing.
-/// Threads: `work` runs concurrently with itself. It may run out of memory, which becomes an error.
-///          Another exception ends the pass as a failure does, and is thrown again here.
+/// Indexes begin in ascending order, and none begins after a failure. The error returned is that of
+/// the lowest index that failed, so it does not depend on timing.
+/// Threads: `work` runs concurrently with itself. `std::bad_alloc` from it becomes an error. Other
+///          exceptions end the loop like a failure, and are thrown again here.
 Result<void> for_each_index(std::size_t count, unsigned threads, const std::function<Result<void>(std::size_t)>& work);
 
 }  // namespace dovetail::detail

@@ -6,7 +6,7 @@
 
 namespace dovetail::detail {
 
-/// `name` as seen from where `folder` is seen from. An empty folder is the current one.
+/// The path of `name`, which is relative to `folder`. An empty folder is the current folder.
 inline std::string join_path(std::string_view folder, std::string_view name) {
   if (folder.empty() || name.starts_with('/')) return std::string(name);
   if (name.empty()) return std::string(folder);
@@ -15,7 +15,7 @@ inline std::string join_path(std::string_view folder, std::string_view name) {
   return path += name;
 }
 
-/// The folder that a file lies in; empty for the current one.
+/// The folder of a file; empty for the current folder.
 inline std::string folder_of(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string_view::npos) return {};
@@ -23,7 +23,7 @@ inline std::string folder_of(std::string_view path) {
 }
 
 inline std::string name_of(std::string_view path) {
-  return std::string(path.substr(path.find_last_of('/') + 1));  // npos + 1 is 0
+  return std::string(path.substr(path.find_last_of('/') + 1));  // without a slash, npos + 1 is 0
 }
 
 }  // namespace dovetail::detail

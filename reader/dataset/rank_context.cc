@@ -30,7 +30,8 @@ constexpr Names kOpenMpi = {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD
 constexpr Names kSlurm = {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"};
 constexpr Names kPmi = {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 
-// Slurm sets its number of tasks per node only where it was asked for; these tell it for every job step.
+// Slurm sets the number of tasks per node only if the user asked for it. These variables give it
+// for every job step.
 constexpr char kSlurmNode[] = "SLURM_NODEID";
 constexpr char kSlurmStepTasks[] = "SLURM_STEP_TASKS_PER_NODE";
 
@@ -57,7 +58,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
   return value;
 }
 
-// The number in a variable that is set, within [least, limit).
+// The number in a variable that is set. It must be in [least, limit).
 Result<std::uint32_t> read_number(const Lookup& lookup, const char* name, std::uint64_t least, std::uint64_t limit) {
   const std::string text = lookup(name).value_or("");
   const std::optional<std::uint32_t> value = parse_number(text);
@@ -82,7 +83,8 @@ Result<RankContext> read_rank_and_world(const Lookup& lookup, const Names& names
   return context;
 }
 
-// Both local numbers, or neither: launchers that start one process per node leave them out.
+// Both local numbers must be set, or neither: launchers that start one process per node leave them
+// out.
 Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
   auto context = read_rank_and_world(lookup, names);
   if (!context) return context;
@@ -99,7 +101,7 @@ Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
   return context;
 }
 
-// Slurm's list of tasks per node, such as "4(x2),3": the entry of one node.
+// The number of tasks of one node, from Slurm's list of tasks per node, such as "4(x2),3".
 std::optional<std::uint32_t> tasks_of_node(std::string_view list, std::uint32_t node) {
   std::uint64_t first = 0;
   while (!list.empty()) {
@@ -120,7 +122,8 @@ std::optional<std::uint32_t> tasks_of_node(std::string_view list, std::uint32_t 
   return std::nullopt;
 }
 
-// How many tasks run on this node: as the job step says, else as was asked for, else the least that can be.
+// The number of tasks on this node: from the job step, else from the user's request, else the least
+// possible number.
 Result<std::uint32_t> slurm_local_world(const Lookup& lookup, const RankContext& context) {
   const std::optional<std::string> list = lookup(kSlurmStepTasks);
   const std::optional<std::string> node = lookup(kSlurmNode);
@@ -170,8 +173,8 @@ Result<RankContext> RankContext::from_environment(const Lookup& lookup) {
   const Found slurm = find_set(lookup, kSlurm);
   const Found pmi = find_set(lookup, kPmi);
 
-  // A launcher that was itself started as Slurm's only task sees Slurm's variables as well; they say nothing of its
-  // own.
+  // If another launcher was started as the only task of Slurm, Slurm's variables are also set. They
+  // do not describe the processes of that launcher.
   const bool others = torchrun != Found::nothing || open_mpi != Found::nothing || pmi != Found::nothing;
   const bool slurm_counts = slurm != Found::nothing && !(others && is_single_task(lookup));
 
@@ -180,7 +183,8 @@ Result<RankContext> RankContext::from_environment(const Lookup& lookup) {
   if (slurm_counts && slurm == Found::all) return read_slurm(lookup);
   if (pmi == Found::all) return read_set(lookup, kPmi);
 
-  // No set is whole. Going on as the only rank would silently repeat the data on every process.
+  // No set of variables is complete, so fail. A process that took itself for the only rank would
+  // read all the data.
   if (torchrun == Found::part) return read_set(lookup, kTorchrun);
   if (open_mpi == Found::part) return read_set(lookup, kOpenMpi);
   if (slurm_counts) return read_slurm(lookup);

@@ -77,7 +77,7 @@ class RecordReader::Impl {
   ShardDescription description_;
   detail::BlockLoader loader_;
   format::BlockRecords records_;
-  std::uint64_t loaded_begin_ = 0;  // the records in `records_`; none where both are equal
+  std::uint64_t loaded_begin_ = 0;  // range of the records in `records_`; none if both are equal
   std::uint64_t loaded_end_ = 0;
   std::uint64_t position_ = 0;
   std::optional<Error> failure_;

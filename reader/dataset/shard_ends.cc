@@ -27,7 +27,7 @@ bool starts_as_dovetail(ByteView head) noexcept {
   return known > 0 && std::memcmp(head.data(), format::kFileMagic.data(), known) == 0;
 }
 
-// A TFRecord has no magic; the masked CRC of its first length is as good as one.
+// A TFRecord has no magic number, but the masked CRC of the first length identifies it as well.
 bool starts_as_tfrecord(ByteView head) noexcept {
   if (head.size() < kTfrecordHeaderBytes) return false;
   const auto stored = format::load_le<std::uint32_t>(head.data() + kTfrecordLengthBytes);

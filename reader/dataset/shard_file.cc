@@ -58,7 +58,7 @@ Result<ShardFile> ShardFile::open_tfrecord(const std::string& path, const ShardI
 }
 
 Result<void> ShardFile::load_index() {
-  // Decoding the tail has made sure that the index lies in the file and ends at the footer.
+  // Decoding the tail has checked that the index lies in the file and ends at the footer.
   const std::uint64_t begin = tail().footer.index_offset;
   const std::uint64_t end = tail().trailer.footer_offset;
   const std::uint64_t tail_begin = file().size() - ends_.tail_bytes.size();

@@ -18,22 +18,23 @@
 namespace dovetail::detail {
 namespace {
 
-/// A shard's number in its dataset, and where its name stands among those of all.
+/// A shard's number in its dataset, and the position of its name among all names.
 struct Place {
-  std::uint32_t dataset = 0;  // the half of the file id that its shards share
+  std::uint32_t dataset = 0;  // the half of the file id that all shards of a dataset share
   std::uint32_t number = 0;
   std::size_t position = 0;
 };
 
 using Places = std::vector<Place>;
 
-/// One dataset after the other, each in the order of its shards.
+/// Sorted by dataset, then by shard number.
 Places places_of(const std::vector<ShardInfo>& shards) {
   Places places;
   places.reserve(shards.size());
   for (std::size_t position = 0; position < shards.size(); ++position) {
     const ShardInfo& shard = shards[position];
-    // The file id of a TFRecord is made of checksums. Of its bytes none are headers, as they are in every shard.
+    // Skip TFRecords: their file id is made of checksums. They have no headers, which every shard
+    // has.
     if (shard.stored_bytes == shard.file_bytes) continue;
     const auto number = static_cast<std::uint32_t>(shard.file_id);
     places.push_back({static_cast<std::uint32_t>(shard.file_id >> 32), number, position});
@@ -44,7 +45,7 @@ Places places_of(const std::vector<ShardInfo>& shards) {
   return places;
 }
 
-/// The numbers that are missing, in words: the first gaps, and how many numbers there are in all.
+/// The missing numbers, as text: the first gaps, and the count of all missing numbers.
 class Gaps {
  public:
   void add(std::uint32_t begin, std::uint32_t end) {

@@ -9,13 +9,15 @@
 
 namespace dovetail::detail {
 
-/// Compares the number that each shard has in its dataset with its place among the files of a folder without a good
-/// manifest. `shards` are in the order of their names; `unread` more files lie there whose numbers are not known.
+/// For a folder without a good manifest: compares the number of each shard in its dataset with the
+/// place of its file. `shards` are in the order of their names. The folder has `unread` more files
+/// whose numbers are not known.
 ///
-/// Numbers have to ascend, each to come once, and none to be left out. A dataset with one file may leave out numbers where
-/// others have files too: a file of each is a collection of what was recovered, or written on its own. TFRecords have no
-/// number, and shards after the last one are not missed.
-/// Errors: for each dataset one `missing_shard`, or one `misplaced_shard`, at most; both name the folder and the files.
+/// The numbers of a dataset must ascend, without duplicates or gaps. If the folder has files of
+/// several datasets, a dataset with only one file may have gaps: such a folder may collect
+/// recovered shards. TFRecords have no number, and shards after the last one are not missed.
+/// Errors: at most one per dataset, `missing_shard` or `misplaced_shard`; both name the folder and
+///         the files.
 std::vector<Error> check_shard_numbers(const std::string& folder, const std::vector<ShardInfo>& shards,
                                        std::size_t unread = 0);
 

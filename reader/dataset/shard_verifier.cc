@@ -39,7 +39,7 @@ class ShardVerifier {
     if (expected != nullptr) {
       if (auto same = check_shard_info(*expected, shard_.info()); !same) report(same.error(), 0, 0, 0);
     }
-    // Opening has checked that the blocks in a TFRecord's index fill the file.
+    // For a TFRecord, opening has checked that the blocks of the index fill the file.
     const bool has_ends = shard_.framing() == Framing::blocks;
     DOVETAIL_TRY(has_ends ? check_front() : Result<void>());
     DOVETAIL_TRY(check_data());
@@ -54,7 +54,7 @@ class ShardVerifier {
     damaged_(as_damage(error.at(path(), offset), path(), first, end));
   }
 
-  // Tells damage; every other failure is handed on.
+  // Reports damage. Returns every other failure.
   Result<void> note(const Error& error, std::uint64_t offset, std::uint64_t first, std::uint64_t end) {
     if (!is_damage(error)) return error;
     report(error, offset, first, end);
@@ -80,7 +80,7 @@ class ShardVerifier {
   std::uint32_t max_record_bytes_ = 0;
 };
 
-// The metadata block, and blocks between it and the data that later versions may put there.
+// Checks the metadata block, and blocks that later versions may put between it and the data.
 Result<void> ShardVerifier::check_front() {
   if (auto metadata = shard_.read_metadata(); !metadata) {
     return note(metadata.error(), format::kFileHeaderBytes, 0, 0);
@@ -134,7 +134,7 @@ Result<void> ShardVerifier::check_block(std::size_t block) {
   return {};
 }
 
-// What only the records themselves can tell of the footer.
+// Checks the facts in the footer that only the records can confirm.
 void ShardVerifier::check_totals() {
   const ShardInfo& info = shard_.info();
   const char* const told_by = shard_.framing() == Framing::blocks ? "footer" : "index";
@@ -163,7 +163,7 @@ Result<void> ShardVerifier::check_back() {
   return {};
 }
 
-// Header, payload and padding of a block that holds no records.
+// Checks header, payload and padding of a block without records.
 Result<format::BlockHeader> ShardVerifier::check_plain_block(std::uint64_t offset, std::uint32_t sequence,
                                                              std::uint64_t limit) {
   const InputFile& file = shard_.file();
@@ -206,8 +206,8 @@ std::uint64_t known_records(const std::string& path, const ShardInfo* expected) 
   return ends ? ends->info().records : 0;
 }
 
-// Opening has checked what the index of a TFRecord says, but not the bytes that say nothing. Its
-// own records are none of the dataset's.
+// Opening has checked the content of a TFRecord's index, but not the bytes without meaning. The
+// records of the index are not records of the dataset, so its damage loses none.
 Result<void> verify_sidecar(const std::string& path, const DamageSink& damaged) {
   const DamageSink without_records = [&](LostRange damage) {
     damage.first_record = damage.end_record = 0;
@@ -239,7 +239,7 @@ Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expect
     return ShardVerifier(std::move(*shard), damaged).run(expected);
   }
   if (!is_damage(shard.error())) return shard.error();
-  // It may be the index of a TFRecord that is damaged.
+  // The damaged file may be the index of a TFRecord.
   const std::string& file = shard.error().path().empty() ? path : shard.error().path();
   damaged(as_damage(shard.error(), file, 0, known_records(path, expected)));
   return GoodBlocks{};

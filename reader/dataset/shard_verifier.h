@@ -11,22 +11,22 @@
 
 namespace dovetail::detail {
 
-/// A failure as an entry of a report: it takes records [first, end) with it.
+/// Makes an entry of a report from a failure. Records [first, end) are lost with it.
 LostRange as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end);
 
-/// What of a shard is good.
+/// The undamaged part of a shard.
 struct GoodBlocks {
   std::uint64_t records = 0;
   std::uint64_t blocks = 0;
 };
 
-/// Takes a damaged place.
+/// Called with each damaged place.
 using DamageSink = std::function<void(LostRange)>;
 
-/// Reads every byte of one shard and checks it, and the shard against its line of the manifest where there is one.
-/// `damaged` gets what is not good, in the order in which it is found. A shard that cannot be opened for damage loses all
-/// records that it is known to have.
-/// Errors: whatever is not damage, such as a shard that has vanished.
+/// Reads and checks every byte of one shard, and checks the shard against its entry of the manifest
+/// if there is one. Calls `damaged` for each damaged place, in the order in which they are found. A
+/// shard that cannot be opened because of damage loses all records that it is known to have.
+/// Errors: failures other than damage, such as a missing shard.
 Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged);
 
 }  // namespace dovetail::detail

@@ -14,40 +14,44 @@
 
 namespace dovetail::detail {
 
-/// What the index beside a TFRecord file says of it.
+/// The content of the index beside a TFRecord file.
 struct TfrecordSidecar {
   format::TfrecordFacts facts;
   format::Metadata metadata;
   DatasetId dataset_id;
-  std::vector<format::IndexEntry> blocks;  ///< Where they were asked for.
+  std::vector<format::IndexEntry> blocks;  ///< Empty unless requested.
 };
 
-/// Where the index of a TFRecord file lies.
+/// The path of the index of a TFRecord file.
 std::string sidecar_path(const std::string& path);
-/// Whether there is something at that place.
+/// Whether a file exists at that path.
 bool has_sidecar(const std::string& path) noexcept;
 
-/// Whether what could not be opened as a shard, for this reason, is to be opened as a TFRecord file with an index.
+/// Whether a file that could not be opened as a shard, for this reason, should be opened as a
+/// TFRecord with an index.
 bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noexcept;
 
-/// The error of opening a file, with what to do where the file is gone and an index of it is there.
+/// The error of opening a file. Adds advice if the file is missing but its index exists.
 Error of_lone_index(const std::string& path, const Error& error);
 
-/// Reads the index of a TFRecord file, and checks that the file's size, first and last bytes are those that were indexed.
-/// Errors: `index_mismatch` where they are not, or where the index is something else; those of reading a shard, with the path of the index; the system's.
+/// Reads the index of a TFRecord file, and checks that the file's size, first and last bytes are
+/// those that were indexed.
+/// Errors: `index_mismatch` if they are not, or if the index is another kind of file; those of
+///         reading a shard, with the path of the index; those of the system.
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);
 
-/// For a file that is a shard. Errors: `index_mismatch` where its name is not that of one and the index of a TFRecord lies
-/// beside it: then it has taken the place of that TFRecord.
+/// For a file that is a shard. Errors: `index_mismatch` if the file does not have the name of a
+/// shard, and the index of a TFRecord lies beside it. The shard has then replaced that TFRecord.
 Result<void> check_in_its_place(const std::string& path);
 
-/// The error for an index where a shard is wanted.
+/// The error for an index in place of a shard.
 Error is_index_only(const std::string& path);
-/// The error for the manifest of a part of a conversion.
+/// The error for the manifest of a part of a conversion, in place of a shard.
 Error is_part_manifest(const std::string& path);
 
-/// What a manifest would say of a shard or of an indexed TFRecord file. Errors: those of `read_shard_ends` and
-/// `read_sidecar`; `unknown_format` for manifests and indexes.
+/// The facts that a manifest has about a shard or an indexed TFRecord file.
+/// Errors: those of `read_shard_ends` and `read_sidecar`; `unknown_format` for manifests and
+///         indexes.
 Result<ShardInfo> read_shard_info(const std::string& path);
 
 }  // namespace dovetail::detail

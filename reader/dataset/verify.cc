@@ -34,7 +34,7 @@ struct Target {
   const ShardInfo* expected = nullptr;
 };
 
-/// How all of it is verified.
+/// The options of a verification.
 struct Manner {
   unsigned threads = 0;
   const std::function<bool()>& cancelled;
@@ -55,7 +55,7 @@ void append(VerifyReport& whole, VerifyReport part) {
   std::move(part.unreadable.begin(), part.unreadable.end(), std::back_inserter(whole.unreadable));
 }
 
-// What ends all of it, where other failures only take their own file.
+// Errors that end the verification. Other errors affect their own file only.
 bool ends_verifying(const Error& error) {
   return error.kind() == ErrorKind::cancelled || error.code() == boost::system::errc::not_enough_memory;
 }
@@ -93,11 +93,11 @@ Result<VerifyReport> verify_files(const std::string& folder, const std::vector<s
   return report;
 }
 
-/// The files of a folder or a pattern: shards, or what would be some if they could be read, and others.
+/// The files of a folder or a pattern, sorted into shards, with unreadable files, and others.
 struct SortedFiles {
   std::vector<std::string> shards;
-  std::vector<ShardInfo> known;  // of those whose ends are good, in the same order
-  std::vector<Error> others;     // manifests and indexes: what is in them is no record of the dataset
+  std::vector<ShardInfo> known;  // of shards whose ends are good, in the same order
+  std::vector<Error> others;     // manifests and indexes, which hold no records of the dataset
 };
 
 Result<SortedFiles> sort_files(const std::string& folder, const std::vector<std::string>& names, const Manner& manner) {
@@ -123,10 +123,10 @@ Result<SortedFiles> sort_files(const std::string& folder, const std::vector<std:
   return files;
 }
 
-/// Whether the numbers of shards say which others there should be: not of files that were chosen by a pattern.
+/// Whether gaps in the numbers of shards are damage. Gaps are allowed if a pattern chose the files.
 enum class Gaps : bool { allowed, damage };
 
-// Without a manifest shards are checked each by itself.
+// Without a manifest each shard is checked by itself.
 Result<VerifyReport> verify_without_manifest(const std::string& folder, const std::vector<std::string>& names,
                                              Gaps gaps, const Manner& manner) {
   DOVETAIL_ASSIGN(auto files, sort_files(folder, names, manner));
@@ -141,7 +141,8 @@ Result<VerifyReport> verify_without_manifest(const std::string& folder, const st
   return report;
 }
 
-// The shards of a dataset whose manifest is damaged, which `report` tells.
+// Verifies the shards of a dataset whose manifest is damaged. `report` has the damage of the
+// manifest.
 Result<VerifyReport> verify_below(const std::string& folder, const Manner& manner, VerifyReport report) {
   auto below = detail::list_shards_below(folder);
   if (!below && ends_verifying(below.error())) return below.error();
@@ -187,7 +188,8 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   return report;
 }
 
-/// Whether one file is a manifest. Errors: `foreign_file`, and that of an index by itself; what is damaged is none.
+/// Whether one file is a manifest. Errors: `foreign_file`, and that of an index by itself. A
+/// damaged file is not an error here.
 Result<bool> is_manifest_file(const std::string& path) {
   const auto shard = detail::ShardFile::open(path);
   if (!shard) {

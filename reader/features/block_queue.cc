@@ -9,7 +9,8 @@
 namespace dovetail::detail {
 namespace {
 
-// Seldom enough for a lock, and little enough for the last ones to end at the same time.
+// Large enough that the lock is taken rarely, and small enough that all threads end at about the
+// same time.
 constexpr std::uint64_t kBytesAtOnce = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -23,8 +24,8 @@ BlockQueue::BlockQueue(const Dataset& dataset, std::uint64_t max_records) : data
 }
 
 std::uint64_t BlockQueue::chosen_before(std::uint64_t number) const noexcept {
-  // So many steps of read / all, from one half, cross a whole number: those in the middle of each
-  // distance.
+  // The choice is a number line with a step of read / all per block, from one half on. A block is
+  // chosen if its step crosses a whole number. So the chosen blocks are spread evenly.
   return low_half((Uint128{number} * read_blocks_ + all_blocks_ / 2) / std::max<std::uint64_t>(all_blocks_, 1));
 }
 
@@ -47,7 +48,7 @@ Result<std::optional<BlockQueue::Blocks>> BlockQueue::take() {
     if (auto taken = take_open()) return taken;
     if (next_shard_ == dataset_.shards().size()) {
       if (opening_ == 0) return std::optional<Blocks>();
-      opened_.wait(lock);  // a shard that another thread opens may have blocks for this one
+      opened_.wait(lock);  // another thread opens a shard that may have blocks for this one
       continue;
     }
     const std::uint32_t shard = next_shard_++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams the records of a dataset through a collector for each thread, which empties into a
-// common one.
+// Streams the records of a dataset through one collector per thread. Full collectors are merged
+// into a common one.
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
@@ -22,7 +22,7 @@
 namespace dovetail {
 namespace {
 
-constexpr std::size_t kThreadsBytes = std::size_t{8} << 20;  // of all threads together
+constexpr std::size_t kThreadsBytes = std::size_t{8} << 20;  // for all threads together
 constexpr unsigned kMostThreads = 8;
 
 class FeaturePass {
@@ -43,10 +43,10 @@ class FeaturePass {
   }
 
  private:
-  /// One thread: reads blocks until there are no more.
+  /// The work of one thread: reads blocks until there are none left.
   Result<void> run(unsigned threads) {
-    // Others wait for the shards that this thread opens: they have to hear of every way in which it
-    // ends.
+    // Other threads wait for the shards that this thread opens. So they must learn of every way in
+    // which it ends.
     struct Stop {
       detail::BlockQueue& queue;
       bool wanted = true;
@@ -54,7 +54,8 @@ class FeaturePass {
         if (wanted) queue.stop();
       }
     } stop{queue_};
-    // Where a record alone is too much for a thread's own collector, it costs more than it saves.
+    // If a single record fills a thread's own collector, merging costs more than the collector
+    // saves.
     bool crowded = threads == 1;
     std::optional<detail::Collector> own;
     if (!crowded) {
@@ -129,7 +130,7 @@ class FeaturePass {
   const FeatureOptions& options_;
   detail::BlockQueue queue_;
   std::mutex mutex_;
-  detail::Collector all_{kFeatureMemoryBytes};  // under `mutex_`
+  detail::Collector all_{kFeatureMemoryBytes};  // guarded by `mutex_`
   std::mutex told_;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kTopValues = 10;
 constexpr std::size_t kBars = 16;
-// Values that are as rare in the sample as this may be there by chance.
+// Values that are rarer in the sample may be there by chance.
 constexpr std::uint64_t kLeastSeen = 4;
 
-/// A value and how many values it stands for.
+/// A value, and the number of values that it stands for.
 struct Weighed {
   std::uint64_t key = 0;
   double weight = 0;
@@ -28,7 +28,7 @@ struct Weighed {
 std::string text_of(const ValueSketch& sketch, ValueKind kind, std::uint64_t key) {
   if (kind == ValueKind::ints) return std::to_string(static_cast<std::int64_t>(key));
   if (kind == ValueKind::bytes) return std::string(*sketch.text(key));
-  // Floats in fewer digits than the doubles of JSON.
+  // Floats need fewer digits than the doubles of JSON.
   const auto value = std::bit_cast<double>(key);
   const auto narrow = static_cast<float>(value);
   return static_cast<double>(narrow) == value || std::isnan(value) ? format::shortest(narrow) : format::shortest(value);
@@ -60,7 +60,7 @@ void add_top(const ValueSketch& sketch, const std::vector<Weighed>& values, doub
   if (stats.top.size() > kTopValues) stats.top.resize(kTopValues);
 }
 
-/// Bars of equal width over all values; of whole numbers none is narrower than one.
+/// Bars of equal width over all values. For whole numbers no bar is narrower than one.
 class Bars {
  public:
   explicit Bars(const FeatureStats& stats) {
@@ -117,7 +117,7 @@ void add_distribution(const ValueSketch& sketch, FeatureStats& stats) {
 
   if (stats.values == stats.nans + stats.infinities) return;
   Bars bars(stats);
-  // The key of a text does not tell how long it is; the sample does.
+  // The key of a text does not tell its length; the sample does.
   const bool sampled = stats.kind == ValueKind::bytes || !sketch.exact();
   if (stats.kind == ValueKind::bytes) {
     for (const auto& each : sample) bars.add(each.bytes, static_cast<double>(each.weight));

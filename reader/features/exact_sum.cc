@@ -11,7 +11,7 @@ void ExactSum::add(double value) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
   const int place = exponent - 1075 - kLowestExponent;
-  if (place < 0) return;  // also zero
+  if (place < 0) return;  // also for zero
   const std::uint64_t mantissa = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
   const auto first = static_cast<std::size_t>(place) / 32;
   const auto shift = static_cast<unsigned>(place) % 32;
@@ -43,8 +43,7 @@ void ExactSum::carry() noexcept {
 double ExactSum::value() const noexcept {
   ExactSum sum = *this;
   sum.carry();
-  // Of a negative number all digits but the last are those of its complement: its magnitude is what
-  // can be rounded.
+  // The digits of a negative number are those of its complement, so round its magnitude.
   const bool negative = sum.digits_.back() < 0;
   if (negative) {
     for (std::int64_t& digit : sum.digits_) digit = -digit;

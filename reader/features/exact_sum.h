@@ -6,10 +6,10 @@
 
 namespace dovetail::detail {
 
-/// A sum of doubles without rounding, and so the same in any order: a number of fixed point, wide
-/// enough for sums of floats.
+/// A sum of doubles without rounding, and therefore the same in any order: a fixed-point number,
+/// wide enough for sums of floats.
 ///
-/// Needs: finite numbers below 2^160. What lies below 2^-149, the smallest float, may be lost.
+/// Needs: finite numbers below 2^160. Bits below 2^-149, the smallest float, may be lost.
 class ExactSum {
  public:
   void add(double value) noexcept;
@@ -18,8 +18,8 @@ class ExactSum {
   double value() const noexcept;
 
  private:
-  // Digits of 32 bits with room for the carries of 2^28 additions. The first stands for 2^-201, so
-  // that the lowest of the 53 bits of 2^-149 has a place.
+  // Digits of 32 bits, with room for the carries of 2^28 additions. The first digit stands for
+  // 2^-201, so that all 53 bits of a double of magnitude 2^-149 have a place.
   static constexpr int kLowestExponent = -201;
   static constexpr std::uint32_t kMostPending = std::uint32_t{1} << 28;
 

@@ -66,8 +66,8 @@ void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std
   }
 }
 
-/// Finds all features before any is counted, as a fault may come behind them; of those with one
-/// name the last one counts.
+/// Finds all features before any is counted, because a fault may follow later in the record. Of
+/// features with the same name, the last one counts.
 Collector::Outcome Collector::find_all(ByteView record, format::WireFault& fault) {
   found_.clear();
   ++searches_;
@@ -90,7 +90,7 @@ Collector::Outcome Collector::find_all(ByteView record, format::WireFault& fault
   return fault.what == nullptr ? Outcome::known : Outcome::no_example;
 }
 
-/// Writers mostly have features in one order.
+/// Writers mostly store features in the same order, so compare with the last record first.
 KnownFeature* Collector::expected(std::size_t place, std::string_view name) {
   if (place < order_.size() && order_[place]->name == name) [[likely]]
     return order_[place];
@@ -142,7 +142,7 @@ FeaturesReport Collector::report() const {
   report.names_left_out = known_.names_left_out();
   for (const auto& [name, feature] : known_.by_name()) {
     for (const auto& state : feature->kinds) {
-      // One without a list counts as missing, where other records have it with one.
+      // A feature without a list counts as missing if other records have it with a list.
       const bool only = std::count(feature->kinds.begin(), feature->kinds.end(), nullptr) + 1 == 4;
       if (state && (state->kind() != ValueKind::none || only)) {
         report.features.push_back(state->report(feature->name));

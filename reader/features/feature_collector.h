@@ -15,30 +15,31 @@
 
 namespace dovetail::detail {
 
-/// What a `FeatureCollector` does, and what threads use that collect for a common one.
+/// The implementation of `FeatureCollector`. Threads that collect for a common collector use it as
+/// well.
 class Collector {
  public:
-  /// What to do where features take more than `memory_bytes`: by default they shrink, and otherwise
-  /// `when_full` has to clear the collector, also in the middle of a record.
+  /// `when_full` is called if features take more than `memory_bytes`, also in the middle of a
+  /// record. It must clear the collector. By default the features shrink.
   explicit Collector(std::size_t memory_bytes, std::function<void(Collector&)> when_full = {})
       : known_(memory_bytes), when_full_(std::move(when_full)) {}
 
   void add(std::uint64_t id, ByteView record);
   void merge(const Collector& other);
-  /// Forgets everything; limits are those of `other`.
+  /// Forgets everything. The limits become those of `other`.
   void clear(const Collector& other);
   std::uint64_t records() const noexcept { return records_; }
   FeaturesReport report() const;
 
  private:
-  /// A feature of the record that is looked at.
+  /// A feature of the current record.
   struct Found {
     KnownFeature* known = nullptr;
     format::FeatureView view;
   };
   enum class Outcome { known, unknown_name, no_example };
 
-  /// Errors: `bad_message`; nothing is counted then.
+  /// Errors: `bad_message`; then nothing is counted.
   Result<void> add_example(ByteView record, std::uint64_t priority);
   bool add_json(ByteView record, std::uint64_t priority);
   Outcome find_all(ByteView record, format::WireFault& fault);
@@ -56,11 +57,11 @@ class Collector {
   std::uint64_t first_other_id_ = ~std::uint64_t{0};
   std::optional<Error> first_other_;
 
-  // Kept from record to record.
+  // State that is kept from record to record.
   std::uint64_t searches_ = 0;
-  std::uint64_t removals_ = 0;  // of known features, when `order_` was valid
+  std::uint64_t removals_ = 0;  // value of `removals()` when `order_` was valid
   std::vector<Found> found_;
-  std::vector<KnownFeature*> order_;  // the features of the last record, as they lie there
+  std::vector<KnownFeature*> order_;  // the features of the last record, in their order there
   format::ExampleFeatures parsed_;
   NumberPieces::Room room_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kPacked = format::wire_tag(1, format::WireType::bytes);
 
-/// The first numbers of packed ones: whole varints of at most so many bytes.
+/// The first numbers of a packed list: whole varints, at most `kPieceValues` bytes.
 ByteView whole_varints(ByteView packed) noexcept {
   if (packed.size() <= kPieceValues) return packed;
   std::size_t end = kPieceValues;
@@ -20,8 +20,8 @@ ByteView whole_varints(ByteView packed) noexcept {
   return packed.first(end);
 }
 
-/// The bits of floats as integers in the same order, and back: compilers make vectors of their
-/// least and most.
+/// Maps the bits of floats to integers of the same order, and back. Compilers vectorise minimum and
+/// maximum of integers.
 std::int32_t ordered(std::int32_t bits) noexcept {
   return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
 }
@@ -81,7 +81,7 @@ void IntRange::add(std::span<const std::int64_t> values) noexcept {
   for (const std::int64_t value : values) {
     least = std::min(least, value);
     most = std::max(most, value);
-    // The halves of 32 bits, so that a sum of up to 2^31 of them fits.
+    // Sum the 32-bit halves separately, so that sums of up to 2^31 values fit.
     low += static_cast<std::uint64_t>(value) & 0xFFFFFFFF;
     high += value >> 32;
   }
@@ -117,7 +117,7 @@ void FloatRange::add(std::span<const float> values) noexcept {
   if (magnitude >= kInfinity) return add_each(values);
   least_ = std::min(least_, static_cast<double>(std::bit_cast<float>(ordered(least))));
   most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(most))));
-  // Four sums, as a single one would wait for the value before.
+  // Four sums, because each addition to a single sum would wait for the one before.
   std::array<double, 4> sums{};
   std::size_t i = 0;
   for (; i + 4 <= values.size(); i += 4) {

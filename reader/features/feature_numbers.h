@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a feature, and what sums them up.
+// The numbers of a feature, and their minimum, maximum and sum.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,13 @@ namespace dovetail::detail {
 inline constexpr std::size_t kPieceValues = 1024;
 
 /// The numbers of a checked feature in pieces, so that loops over them are tight. Packed lists, the
-/// usual form, are unpacked at once.
-/// Ownership: borrows the record; a piece is valid until the next one. Needs: `next` is asked for
-///            the feature's own kind.
+/// usual form, are unpacked in bulk.
+///
+/// Ownership: borrows the record. A piece is valid until the next one.
+/// Needs:     call the `next` function of the feature's own kind.
 class NumberPieces {
  public:
-  /// Memory for pieces, which collectors keep.
+  /// Memory for pieces, which collectors reuse.
   struct Room {
     std::array<std::int64_t, kPieceValues> ints;
     std::array<float, kPieceValues> floats;
@@ -34,17 +35,17 @@ class NumberPieces {
 
   NumberPieces(const format::FeatureView& feature, Room& room) noexcept;
 
-  // Empty at the end.
+  // These return an empty span at the end.
   std::span<const std::int64_t> next_ints() noexcept;
   std::span<const float> next_floats() noexcept;
 
  private:
   Room& room_;
-  ByteView rest_;                                // of packed numbers
-  std::optional<format::FeatureValues> values_;  // of a list in another form
+  ByteView rest_;                                // packed numbers that are left
+  std::optional<format::FeatureValues> values_;  // for lists that are not packed
 };
 
-/// Least, most and sum of integers, exact in any order.
+/// Minimum, maximum and sum of integers, exact in any order.
 class IntRange {
  public:
   void add(std::int64_t value) noexcept {
@@ -55,7 +56,7 @@ class IntRange {
   void add(std::span<const std::int64_t> values) noexcept;
   void add(const IntRange& other) noexcept;
 
-  // Needs: something was added.
+  // Needs: at least one number was added.
   std::int64_t least() const noexcept { return least_; }
   std::int64_t most() const noexcept { return most_; }
   double sum() const noexcept;
@@ -63,19 +64,20 @@ class IntRange {
  private:
   std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ = std::numeric_limits<std::int64_t>::min();
-  Uint128 sum_ = 0;  // of two's complement
+  Uint128 sum_ = 0;  // two's complement
 };
 
-/// Least, most and sum of the finite ones of some floats, and how many are not. The floats of one
-/// list are added in double, the lists exactly: in any order of them.
+/// Minimum, maximum and sum of the finite numbers among some floats, and the count of the others.
+/// The floats of one list are added as doubles. The sums of lists are added exactly, so the order
+/// of lists does not matter.
 class FloatRange {
  public:
   void add(std::span<const float> values) noexcept;
-  /// Needs: infinite, or within the range of a float.
+  /// Needs: each number is not finite, or within the range of a float.
   void add(std::span<const double> values) noexcept;
   void add(const FloatRange& other) noexcept;
 
-  // Needs: a finite one was added.
+  // Needs: at least one finite number was added.
   double least() const noexcept { return least_; }
   double most() const noexcept { return most_; }
   double sum() const noexcept { return sum_.value(); }
@@ -96,7 +98,8 @@ class FloatRange {
   std::uint64_t infinities_ = 0;
 };
 
-/// The key of a float, or of a double of JSON: its bits, the same for all NaNs, and for both zeros.
+/// The key of a float, or of a double of JSON: its bits. All NaNs have one key, and both zeros have
+/// one key.
 inline std::uint64_t key_of(double value) noexcept {
   if (value != value) return 0x7FF8000000000000;
   return value == 0 ? 0 : std::bit_cast<std::uint64_t>(value);

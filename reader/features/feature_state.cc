@@ -11,16 +11,17 @@
 namespace dovetail::detail {
 namespace {
 
-/// Which values of a list are in the sample: all of a few, otherwise some at equal distances.
+/// Chooses the values of a list for the sample: all values of a short list, else some at equal
+/// distances.
 class ListSample {
  public:
-  /// `priority` chooses where between two of them the first one is.
+  /// `priority` chooses the offset of the first value, within one distance.
   ListSample(std::uint64_t values, std::uint64_t taken, std::uint64_t priority) noexcept
       : values_(values), taken_(taken), phase_(mix_bits(~priority) >> 32) {
     advance();
   }
 
-  /// Number in the list of the value that is taken next; past the end after the last one.
+  /// The number in the list of the next chosen value; past the end of the list after the last one.
   std::uint64_t next() const noexcept { return next_; }
   void advance() noexcept {
     next_ =
@@ -38,7 +39,7 @@ class ListSample {
 };
 
 std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room&) noexcept {
-  // Signed and unsigned numbers of one size may share memory.
+  // Signed and unsigned integers of the same size may alias.
   return {reinterpret_cast<const std::uint64_t*>(values.data()), values.size()};
 }
 template <class Float>
@@ -173,7 +174,7 @@ void FeatureState::report_numbers(FeatureStats& stats) const {
     stats.nans = floats_.nans();
     stats.infinities = floats_.infinities();
     if (floats_.finite() == 0) return;
-    // A zero without its sign: which of both is the least depends on the order.
+    // Drop the sign of a zero: whether -0 or 0 is the minimum depends on the order.
     stats.least = floats_.least() + 0.0;
     stats.most = floats_.most() + 0.0;
     stats.mean = floats_.sum() / static_cast<double>(floats_.finite());

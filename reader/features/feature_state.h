@@ -14,23 +14,23 @@
 
 namespace dovetail::detail {
 
-/// What is known of the lists of one feature that have one kind. Pure: everything merges exactly,
-/// in any order.
+/// The statistics of the lists of one feature that have one kind. All parts merge exactly, in any
+/// order.
 class FeatureState {
  public:
   FeatureState(ValueKind kind, const SketchMemory& memory)
       : kind_(kind), sketch_(/*texts=*/kind == ValueKind::bytes, memory) {}
 
-  /// Adds the feature of a record. Needs: a checked feature of this kind; `priority` is that of the
-  /// record.
+  /// Adds the feature of a record. Needs: the feature is checked and of this kind. `priority` is
+  /// that of the record.
   void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
-  /// Adds a member of a JSON object. Needs: values of this kind, at least one.
+  /// Adds a member of a JSON object. Needs: at least one value, all of this kind.
   void add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 
   ValueKind kind() const noexcept { return kind_; }
-  /// What its sketch may take.
+  /// The memory that its sketch is charged for.
   std::uint64_t charge() const noexcept { return sketch_.charged(); }
   FeatureStats report(const std::string& name) const;
 
@@ -49,13 +49,13 @@ class FeatureState {
   std::uint64_t values_ = 0;
   std::uint64_t least_values_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t most_values_ = 0;
-  IntRange ints_;  // or lengths of bytes
+  IntRange ints_;  // for bytes: their lengths
   FloatRange floats_;
   ValueSketch sketch_;
 };
 
-/// Adds top values and a histogram to the statistics of a feature, whose other numbers are there
-/// already.
+/// Adds top values and a histogram to the statistics of a feature. Needs: the other statistics are
+/// set.
 void add_distribution(const ValueSketch& sketch, FeatureStats& stats);
 
 }  // namespace dovetail::detail

@@ -22,7 +22,7 @@ double FeatureStats::mean_values() const noexcept {
 namespace detail {
 namespace {
 
-/// What rows get whose record lacks the feature.
+/// The value of rows whose record lacks the feature.
 std::string fallback_of(const FeatureStats& stats, bool ragged) {
   if (ragged || stats.kind == ValueKind::bytes) return {};
   if (stats.kind == ValueKind::floats) return "nan";
@@ -34,7 +34,7 @@ Dtype dtype_of(ValueKind kind) {
   return kind == ValueKind::floats ? Dtype::f32 : Dtype::i64;
 }
 
-/// The column of this dtype that reads all lists of a feature; nothing where there is none.
+/// The column of this dtype that reads all lists of a feature; empty if there is none.
 std::optional<Column> column_of(const FeatureStats& stats, Dtype dtype, std::uint64_t records) {
   if (stats.values == 0) return std::nullopt;
   Column column{.name = stats.name, .dtype = dtype};
@@ -52,7 +52,7 @@ std::optional<Column> column_of(const FeatureStats& stats, Dtype dtype, std::uin
   return column;
 }
 
-/// Up to these, every integer is a float, or a double.
+/// Up to these limits, every integer is exact as a float, or as a double.
 constexpr std::int64_t kExactInFloat = std::int64_t{1} << 24;
 constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
 
@@ -60,10 +60,11 @@ bool is_within(const FeatureStats& ints, std::int64_t limit) {
   return ints.values == 0 || (ints.least_int >= -limit && ints.most_int <= limit);
 }
 
-/// The column of floats that reads these lists, too; nothing where it would round one, or where rows differ in length.
+/// The column of floats that reads these integer lists, too. Empty if it would round a number, or
+/// if rows differ in length.
 std::optional<Column> widened(const FeatureStats& floats, const FeatureStats& ints, std::uint64_t records) {
   if (!is_within(ints, kExactInDouble)) return std::nullopt;
-  // Among these may be integers that no int64 holds.
+  // The floats may include integers of JSON that do not fit an int64.
   constexpr auto kExact = static_cast<double>(kExactInDouble);
   if (floats.values > 0 && (floats.least < -kExact || floats.most > kExact)) return std::nullopt;
   FeatureStats both = floats;
@@ -86,7 +87,8 @@ void add_schema(FeaturesReport& report) {
   for (std::size_t begin = 0, end = 0; begin < features.size(); begin = end) {
     std::vector<const FeatureStats*> kinds;  // bytes, floats, ints
     for (end = begin; end < features.size() && features[end].name == features[begin].name; ++end) {
-      if (features[end].kind != ValueKind::none) kinds.push_back(&features[end]);  // else as if it were missing
+      // Otherwise as if missing.
+      if (features[end].kind != ValueKind::none) kinds.push_back(&features[end]);
     }
     std::optional<Column> column;
     if (kinds.size() == 1) {

@@ -5,7 +5,7 @@
 
 namespace dovetail::detail {
 
-/// Sets `schema` and `without_column` from all else. Needs: features by name.
+/// Sets `schema` and `without_column` from the other members. Needs: features sorted by name.
 void add_schema(FeaturesReport& report);
 
 }  // namespace dovetail::detail

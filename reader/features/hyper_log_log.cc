@@ -10,8 +10,8 @@
 namespace dovetail::detail {
 namespace {
 
-// The functions sigma and tau of Ertl's algorithm 6; both series end where doubles no longer
-// change.
+// The functions sigma and tau of Ertl's algorithm 6. Both series end when a further term no longer
+// changes the double.
 double sigma(double x) noexcept {
   if (x == 1) return std::numeric_limits<double>::infinity();
   double y = 1;
@@ -46,7 +46,7 @@ double HyperLogLog::standard_error() const noexcept {
 
 void HyperLogLog::make_coarser(unsigned precision) {
   while (precision_ > precision) {
-    // The lowest bit of the register's number becomes the first one of the rest, whose leading
+    // The lowest bit of the register's number becomes the first bit of the rest, whose leading
     // zeros count.
     for (std::size_t i = 0; i < registers_.size() / 2; ++i) {
       const std::uint8_t even = registers_[2 * i];

@@ -9,25 +9,26 @@
 namespace dovetail::detail {
 
 /// Estimates how many different hashes were added: HyperLogLog (Flajolet, Fusy, Gandouet, Meunier
-/// 2007) with the estimator of Ertl (2017, arXiv:1702.01284), which has no bias that would have to
-/// be corrected by tables.
+/// 2007) with the estimator of Ertl (2017, arXiv:1702.01284), which needs no tables to correct a
+/// bias.
 ///
-/// The state depends on the set of hashes only. So sketches merge exactly, and a sketch that was
-/// made coarser is the one that would have been coarse from the start.
-/// Needs: hashes of 64 even bits.
-/// Cost:  one byte for each of the 2^precision registers; a standard error of 1.04 /
+/// The state depends only on the set of hashes. So sketches merge exactly, and a sketch that was
+/// made coarser equals one that was coarse from the start.
+///
+/// Needs: uniformly distributed hashes of 64 bits.
+/// Cost:  one byte for each of the 2^precision registers. The standard error is 1.04 /
 ///        sqrt(registers).
 class HyperLogLog {
  public:
   static constexpr unsigned kLeastPrecision = 8;
   static constexpr unsigned kMostPrecision = 14;
 
-  /// Needs: a precision within the limits.
+  /// Needs: `precision` is within the limits.
   explicit HyperLogLog(unsigned precision = kMostPrecision)
       : precision_(precision), registers_(std::size_t{1} << precision) {}
 
   void add(std::uint64_t hash) noexcept {
-    // The bit behind those that are looked at bounds the rank.
+    // The added bit behind the bits of the hash bounds the rank.
     const std::uint64_t rest = hash << precision_ | std::uint64_t{1} << (precision_ - 1);
     const auto rank = static_cast<std::uint8_t>(std::countl_zero(rest) + 1);
     std::uint8_t& known = registers_[hash >> (64 - precision_)];
@@ -36,9 +37,9 @@ class HyperLogLog {
 
   unsigned precision() const noexcept { return precision_; }
   double standard_error() const noexcept;
-  /// Needs: `precision` is at most the present one.
+  /// Needs: `precision` is at most the present precision.
   void make_coarser(unsigned precision);
-  /// Takes the coarser precision of both.
+  /// The result has the coarser precision of both.
   void merge(HyperLogLog other);
   double estimate() const noexcept;
 

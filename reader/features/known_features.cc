@@ -8,7 +8,8 @@
 namespace dovetail::detail {
 namespace {
 
-// What a name and a state take beside their bytes: nodes of the map, and what the allocator adds.
+// Memory of a name and a state beside their bytes: nodes of the map, and the overhead of the
+// allocator.
 constexpr std::uint64_t kNameCharge = sizeof(KnownFeature) + 128;
 constexpr std::uint64_t kStateCharge = sizeof(FeatureState) + 16;
 

@@ -16,45 +16,46 @@
 
 namespace dovetail::detail {
 
-/// A name, and what is known of it for each kind of list.
+/// A feature name, and the statistics for each kind of list.
 struct KnownFeature {
   explicit KnownFeature(std::string_view given) : name(given) {}
 
   std::string name;
   std::array<std::unique_ptr<FeatureState>, 4> kinds;
-  // Which search for the features of a record has found it last, and at which place.
+  // The last search that found this feature in a record, and its place there.
   std::uint64_t search = 0;
   std::size_t place = 0;
 };
 
-/// The features that were met. Of more names than are reported, or fit the budget, those are kept
-/// that come first in bytewise order, and so the same in any order of records: a name that is kept
-/// in the end was never left out.
+/// The features that were found. If there are more names than can be reported, or than fit the
+/// budget, the first names in bytewise order are kept. This choice does not depend on the order of
+/// records: a name that is kept in the end was never left out.
 ///
 /// Ownership: keeps copies of names. Pointers to features are valid until `removals()` changes.
 class KnownFeatures {
  public:
   using ByName = std::map<std::string_view, std::unique_ptr<KnownFeature>>;
 
-  /// Needs: `budget` is what the features may take, in bytes.
+  /// `budget` is the memory that the features may take, in bytes.
   explicit KnownFeatures(std::size_t budget) : budget_(budget) {}
 
-  /// The feature of that name, or nullptr.
+  /// The feature of that name, or null.
   KnownFeature* find(std::string_view name) const noexcept;
-  /// The same, which becomes known where it is new; nullptr for one that is left out.
+  /// The same, but adds a new name. Null if the name is left out.
   KnownFeature* find_or_add(std::string_view name);
-  /// What is known of a kind.
+  /// The statistics of one kind of list; created on first use.
   FeatureState& state(KnownFeature& feature, ValueKind kind);
 
   SketchMemory& memory() noexcept { return memory_; }
   unsigned level() const noexcept { return memory_.level; }
   std::uint64_t removals() const noexcept { return removals_; }
-  /// Whether they take more than the budget. Ask after each feature that is added; `shrink` or
-  /// `clear` are the answers.
+  /// Whether the features take more than the budget. Check this after each feature that is added,
+  /// then call `shrink` or `clear`.
   bool full() const noexcept { return memory_.charged > budget_; }
-  /// Halves the limits of all features until they fit the budget; then leaves out the last names.
+  /// Halves the limits of all features until they fit the budget. If that is not enough, leaves out
+  /// the last names.
   void shrink();
-  /// Forgets all features; the limits are those of that level.
+  /// Forgets all features. The limits become those of `level`.
   void clear(unsigned level);
   void merge(const KnownFeatures& other);
 
@@ -70,8 +71,8 @@ class KnownFeatures {
   SketchMemory memory_;
   ByName features_;
   std::uint64_t removals_ = 0;
-  std::optional<std::string> left_out_from_;  // all names from here on
-  std::optional<HyperLogLog> left_out_;       // how many
+  std::optional<std::string> left_out_from_;  // this name and all later names are left out
+  std::optional<HyperLogLog> left_out_;       // estimates the number of names left out
 };
 
 }  // namespace dovetail::detail

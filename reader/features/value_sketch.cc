@@ -21,13 +21,13 @@ using Sampled = ValueSketch::Sampled;
 
 constexpr std::size_t kLeastPlaces = 16;
 
-/// Places of a table of so many values: it is at most half full.
+/// The size of a table for `values` values, at most half full.
 std::size_t places_for(std::size_t values) noexcept {
   return std::max(kLeastPlaces, std::bit_ceil(2 * values));
 }
 
-/// Cuts a sample to the lists of lowest priority that have up to `most` values, and gives the
-/// priority of the first one that is cut off.
+/// Cuts a sample to the lists of lowest priority with up to `most` values in all. Returns the
+/// priority of the first list that is cut off.
 std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
   if (sample.size() <= most) return ~std::uint64_t{0};
   const auto first_cut = sample.begin() + static_cast<std::ptrdiff_t>(most);
@@ -43,8 +43,9 @@ std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
 std::uint64_t hash_bytes(std::string_view text) noexcept {
   constexpr std::size_t kLong = 512;
   if (text.size() < kLong) return XXH3_64bits(text.data(), text.size());
-  // Pictures, mostly: the processor's instructions for CRCs are several times as fast. Two halves,
-  // as a CRC has 32 bits only; those that differ in one half are taken for equal once in 2^32.
+  // Long texts are mostly images. The processor's CRC instructions hash them several times as fast.
+  // A CRC has 32 bits, so hash both halves. Texts that differ in one half only collide with a
+  // probability of 2^-32.
   const ByteView bytes = as_bytes(text);
   const std::uint64_t first = format::crc32c(bytes.first(bytes.size() / 2));
   const std::uint64_t second = format::crc32c(bytes.subspan(bytes.size() / 2));
@@ -54,7 +55,7 @@ std::uint64_t hash_bytes(std::string_view text) noexcept {
 void ValueSketch::add(std::span<const std::uint64_t> keys, SketchMemory& memory) {
   std::size_t i = 0;
   while (i < keys.size() && !estimate_) {
-    // Lists of few values often have the same one several times in a row.
+    // Lists of few values often repeat a value several times in a row.
     std::size_t end = i + 1;
     while (end < keys.size() && keys[end] == keys[i]) ++end;
     if (count(keys[i], end - i, memory)) i = end;
@@ -188,12 +189,12 @@ void ValueSketch::shrink(SketchMemory& memory) {
 }
 
 std::uint64_t ValueSketch::charge() const noexcept {
-  // An estimate counts as a full table, which is not smaller.
+  // An estimate is charged as a full table, which is not smaller.
   const std::size_t exact = estimate_ ? most_exact() : counted_;
   const std::uint64_t sampled = std::min<std::uint64_t>(offered_, sample_room());
   std::uint64_t bytes = places_for(exact) * sizeof(Counted) +
                         std::min<std::uint64_t>(std::bit_ceil(sampled), sample_room()) * sizeof(Sampled);
-  // Counted texts are all there is as long as counts are exact; later, those of the sample.
+  // While counts are exact, the texts kept are the counted ones; later, those of the sample.
   if (short_texts_) bytes += (estimate_ ? std::max<std::uint64_t>(exact, sampled) : exact) * kTextCharge;
   return bytes;
 }
@@ -213,7 +214,7 @@ void ValueSketch::keep_text(std::uint64_t key, std::string_view text) {
 }
 
 void ValueSketch::forget_texts() {
-  // Those of exact counts are all there are.
+  // While counts are exact, all texts are needed.
   if (exact() || kept_texts_.empty()) return;
   std::unordered_set<std::uint64_t> needed;
   for (const Sampled& sample : sample_) needed.insert(sample.key);

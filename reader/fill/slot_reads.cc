@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows whose records are not in a run in memory.
+// Filling of rows whose records are not in a run in memory.
 #include <algorithm>
 
 #include "reader/fetch/shortage.h"
