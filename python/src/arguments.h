@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that pybind11 would refuse with other exceptions than this package promises.
+// Checks of arguments. pybind11 would reject these with exceptions other than those that this
+// package documents.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@
 
 namespace dovetail::python {
 
-/// What other arguments would mend.
+/// Raises `UsageError`: other arguments would help.
 [[noreturn]] inline void refuse(const std::string& why) {
   throw Exception(Error(Errc::invalid_option, why));
 }
@@ -21,7 +22,8 @@ inline std::string type_name(pybind11::handle object) {
   return pybind11::str(pybind11::type::handle_of(object).attr("__name__"));
 }
 
-/// Errors: TypeError for what is no string, `invalid_option` for one that UTF-8 cannot hold.
+/// Errors: TypeError for objects other than strings, `invalid_option` for strings that UTF-8 cannot
+///         encode.
 inline std::string to_utf8(const std::string& name, pybind11::handle given) {
   if (PyUnicode_Check(given.ptr()) == 0)
     throw pybind11::type_error(name + " must be a string, not " + type_name(given));
@@ -34,7 +36,7 @@ inline std::string to_utf8(const std::string& name, pybind11::handle given) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-/// Errors: TypeError for what is no path.
+/// Errors: TypeError for objects that are not paths.
 inline std::filesystem::path to_path(const std::string& name, pybind11::handle given) {
   try {
     return given.cast<std::filesystem::path>();
@@ -44,7 +46,8 @@ inline std::filesystem::path to_path(const std::string& name, pybind11::handle g
   }
 }
 
-/// The items of any sequence except a str or bytes. Errors: TypeError that says what it must be.
+/// The items of any sequence except str and bytes. Errors: TypeError, which names `what` as the
+/// expected type.
 inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
                                               const std::string& what) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;
@@ -58,7 +61,7 @@ inline std::vector<pybind11::object> to_items(const std::string& name, pybind11:
   return items;
 }
 
-/// Errors: TypeError for what is no whole number.
+/// Errors: TypeError for objects that are not whole numbers.
 inline pybind11::object whole_number(const std::string& name, pybind11::handle given) {
   if (PyIndex_Check(given.ptr()) == 0) {
     throw pybind11::type_error(name + " must be a whole number, not " + type_name(given));
@@ -68,11 +71,13 @@ inline pybind11::object whole_number(const std::string& name, pybind11::handle g
   return number;
 }
 
-/// A place among `count`, counted from the end where it is negative, as sequences have it. Errors: TypeError, IndexError.
+/// An index among `count`. A negative index counts from the end, as in Python's sequences. Errors:
+/// TypeError, IndexError.
 inline std::size_t to_place(const char* name, pybind11::handle given, std::size_t count) {
   const pybind11::object number = whole_number(name, given);
   const auto size = static_cast<Py_ssize_t>(count);
-  const Py_ssize_t place = PyNumber_AsSsize_t(number.ptr(), nullptr);  // the nearest there is, where it is beyond all
+  // Without an exception type, this clamps numbers that are out of range.
+  const Py_ssize_t place = PyNumber_AsSsize_t(number.ptr(), nullptr);
   if (place < -size || place >= size) {
     throw pybind11::index_error(std::string(name) + " " + std::string(pybind11::repr(number)) + " of " +
                                 std::to_string(count));

@@ -19,7 +19,8 @@ void need_numpy() {
   if (ready) return;
   (void)import_module("numpy");
 #if PYBIND11_VERSION_HEX < 0x020C0000
-  (void)import_module("numpy.core.multiarray");  // where it looks; NumPy 2 has not imported that
+  // pybind11 looks for it here, and NumPy 2 does not import it.
+  (void)import_module("numpy.core.multiarray");
 #endif
   ready = true;
 }
@@ -34,7 +35,7 @@ py::object owner_of(std::shared_ptr<const Batch> batch) {
 
 py::array array_over(const py::object& owner, const py::dtype& dtype, std::span<const py::ssize_t> shape,
                      const void* data) {
-  // As the constructor of py::array does, without vectors for shape and strides.
+  // Does what the constructor of py::array does, without vectors for shape and strides.
   const auto& numpy = py::detail::npy_api::get();
   constexpr int kReadOnly = 0;
   auto array = py::reinterpret_steal<py::array>(numpy.PyArray_NewFromDescr_(
@@ -62,7 +63,7 @@ py::dtype dtype_of(Dtype dtype) {
 
 py::object to_capsule(DLManagedTensor* tensor) {
   constexpr const char* kName = "dltensor";
-  // A consumer renames the capsule and calls the deleter itself.
+  // A consumer that takes the tensor renames the capsule and calls the deleter itself.
   const auto destroy = [](PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, kName) == 0) return;
     auto* const unused = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName));

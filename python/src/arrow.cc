@@ -17,7 +17,7 @@
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
 
-// The structures of the interface, as its specification has them.
+// The structures of the Arrow C data interface, as its specification defines them.
 extern "C" {
 struct ArrowSchema {
   const char* format;
@@ -62,7 +62,8 @@ namespace {
 constexpr std::uint64_t kStreamBatchBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kStreamBatchRows = 1024;
 
-/// An array and its type, from which both structures are made. Nothing is ever null, so the first buffer is.
+/// An array and its type, from which both structures are made. No value is null, so the first
+/// buffer, the validity bitmap, is.
 struct Node {
   std::string name;
   std::string format;
@@ -76,16 +77,17 @@ std::string format_of(Dtype dtype) {
   return std::string(1, kFormats[static_cast<std::size_t>(dtype)]);
 }
 
-/// Offsets of up to `end` things. Those of a batch can be written to, through a tensor, and a consumer believes them.
+/// Offsets of up to `end` items, checked. Tensors allow writes to the offsets of a batch, and a
+/// consumer trusts them.
 const std::int64_t* checked(std::span<const std::int64_t> offsets, std::size_t end) {
-  if (offsets.empty()) return nullptr;  // of a schema alone
+  if (offsets.empty()) return nullptr;  // for a schema without data
   const bool good = offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end()) &&
                     static_cast<std::uint64_t>(offsets.back()) <= end;
   if (!good) refuse("the offsets of the batch were written to, through a tensor; copy the data that you change");
   return offsets.data();
 }
 
-/// `rows` are those that count: the first ones.
+/// `rows` is the number of leading rows to use.
 Node column_node(const ColumnView& view, std::int64_t rows) {
   const Column& column = *view.column;
   const std::int64_t* const text_offsets = checked(view.text_offsets, view.values.size());
@@ -132,13 +134,13 @@ Node schema_node(const std::optional<Schema>& schema) {
   return struct_node(0, std::move(children));
 }
 
-/// Ends what a consumer has not moved away.
+/// Releases a structure that the consumer has not moved away.
 template <class Structure>
 void release_structure(Structure* structure) {
   if (structure->release != nullptr) structure->release(structure);
 }
 
-/// Children of a structure, and the pointers to them that it has.
+/// The children of a structure, and the array of pointers to them.
 template <class Structure>
 struct Children {
   std::vector<Structure> structures;
@@ -166,7 +168,7 @@ struct ArrayParts {
   Children<ArrowArray> children;
 };
 
-/// The release of a structure whose parts are these.
+/// The release function of a structure whose private data are `Parts`.
 template <class Structure, class Parts>
 void release_parts(Structure* structure) {
   delete static_cast<Parts*>(structure->private_data);
@@ -205,7 +207,7 @@ void fill(ArrowArray& array, const Node& node, const std::shared_ptr<const void>
   array.private_data = parts.release();
 }
 
-/// Moves all buffers from one region of memory to a copy of it.
+/// Redirects all buffers from one memory region to a copy of it.
 void rebase(Node& node, const std::byte* from, const std::byte* to) {
   for (const void*& buffer : node.buffers) {
     if (buffer != nullptr) buffer = to + (static_cast<const std::byte*>(buffer) - from);
@@ -229,7 +231,7 @@ py::object arrow_capsule(std::unique_ptr<Structure> structure, const char* name)
   return py::reinterpret_steal<py::object>(capsule);
 }
 
-/// All records of a dataset, batch by batch. Takes no interpreter lock.
+/// All records of a dataset, batch by batch. Does not take the interpreter lock.
 class Stream {
  public:
   Stream(std::optional<Schema> schema, std::optional<BatchReader> reader)
@@ -257,7 +259,7 @@ class Stream {
     }
   }
 
-  /// At the end the array has no `release`.
+  /// At the end the array has no `release` function.
   void next(ArrowArray& array) {
     array = {};
     if (!reader_.has_value()) return;

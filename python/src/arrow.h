@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and datasets for whoever reads Arrow: https://arrow.apache.org/docs/format/CDataInterface.html.
+// Batches and datasets for consumers of Arrow:
+// https://arrow.apache.org/docs/format/CDataInterface.html.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,14 @@
 
 namespace dovetail::python {
 
-/// What `__arrow_c_array__` returns: capsules of the schema and of a struct array, one field per column; without columns
-/// one field, "record", of `values`. The buffers are those of the batch, which the array keeps.
-/// Errors: `invalid_option` for offsets that were written to.
+/// The result of `__arrow_c_array__`: capsules of a schema and of a struct array with one field per
+/// column. Without columns there is one field, "record", of `values`. The array uses the buffers of
+/// the batch and keeps the batch.
+/// Errors: `invalid_option` if the offsets were written to.
 pybind11::tuple to_arrow_array(const std::shared_ptr<const Batch>& batch, ByteView values);
 
-/// What `__arrow_c_stream__` returns: all records in their order, in these columns, if any. Buffers are copies, because
-/// a consumer may hold the arrays of all batches at a time.
+/// The result of `__arrow_c_stream__`: all records in order, in these columns if any. The buffers
+/// are copies, because a consumer may hold the arrays of all batches at the same time.
 /// Errors: those of `BatchReader::open`.
 pybind11::object to_arrow_stream(const Dataset& dataset, std::optional<Schema> schema);
 

@@ -77,7 +77,7 @@ void PyBatch::release(DeviceStream stream) {
 
 namespace {
 
-/// Characters of a schema in a message.
+/// The most characters of a schema in a message.
 constexpr std::size_t kMostShown = 200;
 
 constexpr Words<BatchPart, 5> kParts{{{"values", BatchPart::values},
@@ -157,7 +157,8 @@ std::size_t place_of(const PyBatch& batch, const std::string& column) {
   return *place;
 }
 
-/// An array; of a ragged column or one of texts, what dovetail._columns makes of its parts.
+/// A column as an array. For ragged columns and texts, the object that dovetail._columns makes of
+/// their parts.
 py::object column(const PyBatch& batch, const py::object& name) {
   need_numpy();
   const ColumnView view = batch->column(place_of(batch, to_utf8("a column", name)));
@@ -186,7 +187,7 @@ py::list items(const PyBatch& batch) {
   return list;
 }
 
-/// Never an error, not even of a batch that is gone.
+/// Never raises, not even for a released batch.
 py::str shown(const PyBatch& batch) {
   if (!batch.readable()) return "<Batch, released>";
   std::string text = "<Batch of epoch " + std::to_string(batch->epoch()) + ", step " + std::to_string(batch->step()) +
@@ -202,7 +203,7 @@ py::str shown(const PyBatch& batch) {
   return text + format::count_of(batch.value_bytes(), "byte") + '>';
 }
 
-/// What `from_dlpack` of a framework takes.
+/// The object that a framework's `from_dlpack` takes.
 struct Tensor {
   std::shared_ptr<const Batch> batch;
   BatchPart part = BatchPart::values;
@@ -254,7 +255,7 @@ py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::
 
 void release(PyBatch& batch, const py::object& stream) {
   if (stream.is_none()) return batch.release();
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks give a stream as a number
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks represent a stream as a number
   batch.release(DeviceStream{reinterpret_cast<void*>(to_option<std::uintptr_t>("stream", stream))});
 }
 
@@ -286,7 +287,7 @@ A batch is no sequence: `in` asks for a column, and there is nothing to iterate 
 
 Raises:
     ClosedError: for use after `release()`, or in a process that was forked after the batch was read.)");
-  bound.attr("__iter__") = py::none();  // or Python would try batch[0], batch[1], ...
+  bound.attr("__iter__") = py::none();  // otherwise Python tries batch[0]
   bound
       .def_property_readonly(
           "epoch", [](const PyBatch& batch) { return batch->epoch(); }, R"(Its epoch.)")

@@ -14,39 +14,41 @@
 
 namespace dovetail::python {
 
-/// A batch as Python holds it. Arrays and tensors share it: the slot is refilled when the last of them is gone. Tensors can be
-/// written to, those of offsets among them, so these are believed only as far as no byte is read beyond the batch.
+/// A batch in Python. Arrays and tensors share it: the slot is refilled after the last of them is
+/// gone. Tensors can be written to, also that of the offsets. So offsets are trusted only as far as
+/// no byte outside the batch is read.
 class PyBatch {
  public:
   explicit PyBatch(Batch batch)
       : batch_(std::make_shared<Batch>(std::move(batch))), value_bytes_(batch_->values().size()) {}
 
-  /// Errors: `closed` after `release`, and in a forked child, where its bytes need not be.
+  /// Errors: `closed` after `release`, and in a forked child, which may not have the bytes.
   const std::shared_ptr<Batch>& get() const;
   Batch* operator->() const { return get().get(); }
-  /// Whether that gives no error.
+  /// Whether `get` succeeds.
   bool readable() const noexcept { return batch_ != nullptr && !process_.forked(); }
-  /// For its arrays. Errors: as above.
+  /// The owner of the batch's arrays. Errors: those of `get`.
   const pybind11::object& owner() const;
 
-  /// Errors: as above.
+  /// Errors: those of `get`.
   ByteView values() const { return {get()->values().data(), value_bytes_}; }
-  /// Needs: `i < rows()`. Errors: as above, and `invalid_option` where its offsets are not those of the batch any more.
+  /// Needs: `i < rows()`. Errors: those of `get`; `invalid_option` if the offsets were overwritten.
   ByteView row(std::uint32_t i) const;
   std::size_t value_bytes() const noexcept { return value_bytes_; }
 
-  /// Gives up Python's own share of the slot.
+  /// Releases Python's own share of the slot.
   void release() noexcept {
     batch_.reset();
     owner_ = {};
   }
-  /// The same once the work in a stream of the device has run. Errors: `busy` while arrays or tensors of it live.
+  /// Releases the slot once all work in a stream of the device has run. Errors: `busy` while arrays
+  /// or tensors of the batch exist.
   void release(DeviceStream stream);
 
  private:
   std::shared_ptr<Batch> batch_;
-  mutable pybind11::object owner_;  // of `arrays.h`, once there was an array
-  std::size_t value_bytes_;         // as it was read
+  mutable pybind11::object owner_;  // see `owner_of`; set with the first array
+  std::size_t value_bytes_;         // before any write by the trainer
   detail::ProcessMark process_;
 };
 

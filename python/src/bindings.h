@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the Python module, each bound in a source of its name.
+// The parts of the Python module. Each is bound in the source of the same name.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -22,8 +22,9 @@ void bind_inspect(py::module_& module);
 void bind_example(py::module_& module);
 void bind_parse_example(py::module_& module);
 
-/// Tells what is wrong with arguments that fit no signature, and with objects that no constructor has made.
-/// Needs: all is bound.
+/// Makes errors explain arguments that fit no signature, and objects whose constructor was not
+/// called.
+/// Needs: everything is bound.
 void explain_misfits(const py::module_& module);
 
 }  // namespace dovetail::python

@@ -13,17 +13,18 @@
 
 namespace dovetail::python {
 
-/// The bytes of a bytes-like object, kept in place. Needs the interpreter lock but for `bytes()`.
+/// The bytes of a bytes-like object, which is kept in place. All functions except `bytes()` need
+/// the interpreter lock.
 class Buffer {
  public:
-  /// Errors: TypeError for what has no bytes, or addresses of Python's objects as bytes; BufferError or ValueError for
-  /// bytes that are not contiguous.
+  /// Errors: TypeError for objects without bytes, and for arrays of Python objects, whose bytes are
+  ///         addresses. BufferError or ValueError for bytes that are not contiguous.
   explicit Buffer(pybind11::handle object) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
       throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object));
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
-      PyErr_Clear();  // NumPy has no format for some dtypes, such as datetime64
+      PyErr_Clear();  // NumPy cannot give the format of some dtypes, such as datetime64
       if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
     }
     if (!holds_objects(object)) return;
@@ -47,7 +48,7 @@ class Buffer {
       const pybind11::object dtype = pybind11::getattr(object, "dtype", pybind11::none());
       return pybind11::getattr(dtype, "hasobject", pybind11::none()).is(pybind11::bool_(true));
     }
-    bool in_name = false;  // of a field, between colons
+    bool in_name = false;  // in the name of a field, which is between colons
     for (const char letter : std::string_view(view_.format)) {
       if (letter == ':') in_name = !in_name;
       if (letter == 'O' && !in_name) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long work over whole datasets.
+// Long jobs over whole datasets.
 #include <dovetail/convert.h>
 
 #include <atomic>
@@ -115,7 +115,7 @@ void set_range(ConvertOptions& options, const char* name, py::handle given) {
   options.source.end = to_option<std::uint64_t>(name, pair[1]);
 }
 
-/// What `convert` and `export_tfrecords` have in common.
+/// Options that `convert` and `export_tfrecords` share.
 constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
     {"format", set_format<&ConvertOptions::from>},
     {"records", set_records},
@@ -206,7 +206,7 @@ py::object to_object(const ConvertReport& report) {
                      report.stored_bytes, report.skipped, to_tuple(report.first_skipped), datasets);
 }
 
-/// Asks Python whether to go on; what it raises is kept for the caller.
+/// Asks a Python function whether to continue. Keeps an exception that the function raises.
 class Progress {
  public:
   explicit Progress(py::object function) : function_(std::move(function)) {}
@@ -239,7 +239,7 @@ std::vector<std::string> source_paths(const py::object& sources) {
   return paths;
 }
 
-/// Does long work that asks a function of Python whether to go on.
+/// Runs a long job that asks a Python function whether to continue.
 template <class Options, class Work>
 auto run_with_progress(const py::object& asked, Options& options, Work work) {
   if (!asked.is_none() && PyCallable_Check(asked.ptr()) == 0) {
@@ -251,7 +251,7 @@ auto run_with_progress(const py::object& asked, Options& options, Work work) {
       options.progress = [&](const ConvertProgress& at) { return !cancel && progress(at); };
       return work();
     });
-    progress.raise_what_it_raised();  // when all was done
+    progress.raise_what_it_raised();  // raised by the last call
     return report;
   } catch (const Exception&) {
     progress.raise_what_it_raised();

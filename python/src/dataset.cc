@@ -25,8 +25,9 @@ namespace dovetail::python {
 
 namespace {
 
-/// An absolute path, so that shards are found whatever the working folder is when they are opened. A glob stays as it
-/// is in a folder whose own name would be taken as part of the pattern; so does an address, for the library to tell.
+/// An absolute path, so that shards are found even if the working folder changes before they are
+/// opened. Two paths are not changed: a glob in a working folder whose own name has wildcards, and
+/// an address, which the library rejects.
 std::filesystem::path to_open(const std::filesystem::path& path) {
   constexpr const char* kWildcards = "*?[";
   std::error_code failed;
@@ -58,16 +59,16 @@ Dataset join(const py::object& given) {
 
 py::tuple locate(const Dataset& dataset, const py::object& id) {
   const py::object number = whole_number("id", id);
-  if (number < py::int_(0)) {  // ids are no places that could be counted from the end
+  if (number < py::int_(0)) {  // negative ids do not count from the end
     throw py::index_error("record " + std::string(py::repr(number)) + " of " + std::to_string(dataset.records()));
   }
   const Dataset::Place place = dataset.locate(to_place("record", number, dataset.records()));
   return py::make_tuple(place.shard, place.record);
 }
 
-/// The one that all shards name; nothing where they name none, or not the same.
+/// The schema that all shards name; empty if they name none, or different ones.
 std::optional<Schema> named_schema(const Dataset& dataset) {
-  const Unlocked unlocked;  // it opens a shard
+  const Unlocked unlocked;  // the call opens a shard
   Result<Schema> found = dataset.schema();
   if (found.has_value()) return std::move(*found);
   if (found.error().kind() == ErrorKind::usage) return std::nullopt;
@@ -90,7 +91,7 @@ py::dict metadata(const Dataset& dataset) {
   return texts;
 }
 
-/// A DataLoader of a dataset would ask for them.
+/// Called by a DataLoader, for example.
 void refuse_item(const Dataset&, const py::object&) {
   refuse(
       "a Dataset has no records by number, but dovetail.open(dataset) does; for a DataLoader use "
@@ -134,7 +135,7 @@ Args:
 
 Raises:
     MissingFileError, StorageError, DamagedError, UsageError: with the file.)");
-  bound.attr("__iter__") = py::none();  // or Python would try dataset[0]
+  bound.attr("__iter__") = py::none();  // otherwise Python would iterate with dataset[0]
   bound
       .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
            py::arg("threads") = 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shards and datasets say of themselves.
+// Descriptions of shards and datasets.
 #include "python/src/description.h"
 
 #include <algorithm>
@@ -28,11 +28,11 @@ namespace dovetail::python {
 
 namespace {
 
-/// Records that are looked at for their features.
+/// The number of records whose features are read.
 constexpr int kLookedAt = 64;
 constexpr std::size_t kMostFeatures = 256;
 
-/// What all shards of a dataset have in common, of one of them.
+/// Adds the facts that all shards of a dataset share, taken from one shard.
 void add_common(const ShardDescription& shard, py::dict& dict) {
   dict["version"] = py::make_tuple(shard.version_major, shard.version_minor);
   dict["dataset_id"] = shard.dataset_id.to_hex();
@@ -63,7 +63,7 @@ py::dict describe(const py::object& path_given) {
   return dict;
 }
 
-/// What is found without the interpreter lock.
+/// The facts that are collected without the interpreter lock.
 struct Found {
   std::uint64_t blocks = 0;
   std::uint64_t stored_bytes = 0;
@@ -86,7 +86,7 @@ void add_shard(ShardDescription shard, Found& found) {
   if (!found.first.has_value()) found.first = std::move(shard);
 }
 
-/// Records that are no Examples have no features; those behind damage are not looked at.
+/// Records that are not Examples have no features. Records after a damaged block are skipped.
 Result<void> find_features(const Dataset& dataset, Found& found) {
   format::ExampleFeatures features;
   int left = kLookedAt;

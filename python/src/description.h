@@ -7,7 +7,7 @@
 
 namespace dovetail::python {
 
-/// A `DatasetDescription` of Python.
+/// Makes Python's `DatasetDescription`.
 py::object describe_dataset(const Dataset& dataset);
 
 }  // namespace dovetail::python

@@ -14,13 +14,13 @@ namespace dovetail::python {
 
 namespace {
 
-/// Python's classes for errors, held for ever.
+/// Python's error classes, which are never freed.
 struct Classes {
-  PyObject* by_kind;     // of each ErrorKind, by its number
-  PyObject* by_code;     // of some codes, another one
-  PyObject* codes;       // of each code, its ErrorCode
-  PyObject* missing;     // MissingFileError
-  PyObject* of_storage;  // StorageError, which carries what the system said
+  PyObject* by_kind;     // the class of each ErrorKind, by its number
+  PyObject* by_code;     // the class of codes that have a class of their own
+  PyObject* codes;       // the ErrorCode of each code
+  PyObject* missing;     // the class MissingFileError
+  PyObject* of_storage;  // the class StorageError, which carries the error of the system
 
   static const Classes& get() {
     static const Classes classes = [] {
@@ -32,12 +32,13 @@ struct Classes {
   }
 };
 
-/// Borrowed; null where it has none.
+/// A borrowed reference; null if the dict has no such item.
 PyObject* item(PyObject* dict, int number) {
   return PyDict_GetItemWithError(dict, py::int_(number).ptr());
 }
 
-/// Finalizers, which are Python's own code, wait for its end. Before Python 3.10 nothing in C keeps them back.
+/// Delays garbage collection, because finalizers run Python code. Before Python 3.10 the C API
+/// cannot delay it.
 class WithoutCollection {
  public:
   WithoutCollection() = default;
@@ -71,7 +72,7 @@ py::object to_exception(const Error& error) {
   if (of_storage && system && code.value() == ENOENT) type = classes.missing;
   const py::str message = message_text(error.to_string());
   const py::object path = error.path().empty() ? py::object(py::none()) : py::object(path_text(error.path()));
-  // As `__init__` does, which is Python's own code.
+  // Does what `__init__` does, which would run Python code.
   const auto arguments = py::make_tuple(message);
   auto exception = py::reinterpret_steal<py::object>(
       reinterpret_cast<PyTypeObject*>(type)->tp_new(reinterpret_cast<PyTypeObject*>(type), arguments.ptr(), nullptr));

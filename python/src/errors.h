@@ -7,9 +7,10 @@
 
 namespace dovetail::python {
 
-/// The exception of dovetail._errors that fits. Any `Exception` that leaves a bound function becomes one.
+/// Makes the matching exception of dovetail._errors. Every `Exception` that leaves a bound function
+/// is translated by it.
 ///
-/// Runs no code of Python's own, which would give up the interpreter lock.
+/// Runs no Python code, because that might release the interpreter lock.
 pybind11::object to_exception(const Error& error);
 
 }  // namespace dovetail::python

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of tf.train.Example from Python's values.
+// Encodes Python values as records of tf.train.Example.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -25,11 +25,11 @@ using Ints = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 [[noreturn]] void refuse_type(const std::string& name, const std::string& why) {
-  PyErr_Clear();  // what Python found is told in words of the feature
+  PyErr_Clear();  // replaced by a message that names the feature
   throw py::type_error("feature \"" + name + "\": " + why);
 }
 
-/// Adds features one by one; keeps the bytes that the encoder borrows.
+/// Adds features one by one. Keeps the bytes that the encoder borrows.
 class Features {
  public:
   void add(const std::string& name, const py::object& value) {
@@ -53,10 +53,11 @@ class Features {
     return py::isinstance<py::str>(value) || PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr()) ||
            PyMemoryView_Check(value.ptr());
   }
-  /// Of PyTorch, pandas and so on. What has no dimensions is a number, as NumPy's scalars are.
+  /// Arrays of PyTorch, pandas and other libraries. An array without dimensions is a number, like
+  /// NumPy's scalars.
   static bool is_array_of_others(const py::handle& value) {
     if (PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) || PyList_CheckExact(value.ptr())) {
-      return false;  // to look for what they do not have takes longer than to encode them
+      return false;  // looking for their attributes takes longer than encoding them
     }
     return py::hasattr(value, "__array__") && py::getattr(value, "ndim", py::int_(0)) > py::int_(0);
   }
@@ -99,7 +100,8 @@ class Features {
 
   void add_array(const std::string& name, const py::object& value) {
     const py::dtype type = py::array(value).dtype();
-    const auto size = py::cast<std::size_t>(type.attr("itemsize"));  // see need_numpy()
+    // See need_numpy() about itemsize().
+    const auto size = py::cast<std::size_t>(type.attr("itemsize"));
     if (type.kind() == 'u' && size == 1) {
       return encoder_.add_bytes(name, keep(name, py::module_::import("numpy").attr("ascontiguousarray")(value)));
     }

@@ -26,7 +26,7 @@ py::object value_of(ValueKind kind, const std::string& text) {
   return py::int_(py::str(text));
 }
 
-/// A whole number where all values are.
+/// A bound of values: a float if the values are floats, else an int.
 py::object end_of(ValueKind kind, double number, std::int64_t whole) {
   return kind == ValueKind::floats ? py::object(py::float_(number)) : py::object(py::int_(whole));
 }

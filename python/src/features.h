@@ -6,7 +6,7 @@
 
 namespace dovetail::python {
 
-/// A `FeaturesReport` of Python.
+/// Makes Python's `FeaturesReport`.
 pybind11::object describe_features(const Dataset& dataset, const pybind11::object& threads,
                                    const pybind11::object& max_records);
 

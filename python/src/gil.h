@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter lock, safe at the end of the interpreter. Once it ends, CPython ends whatever other thread asks for the
-// lock by pthread_exit, which unwinds its stack without the lock: destructors on the way give up objects that are not
-// theirs to touch any more, and the process is aborted at the first one that may not throw. Such threads, which are daemons,
-// stay where they are instead until the process has ended. So whatever may wait for the lock is called with nothing to
-// destroy in between: by `call_python` what may run Python's own code, by `Unlocked` and `Locked` the rest.
+// The interpreter lock, safe at the end of the interpreter.
+//
+// While the interpreter ends, CPython ends every other thread that asks for the lock, by
+// pthread_exit. This unwinds the thread's stack without the lock. Destructors on the way would
+// release Python objects without the lock, and unwinding through a noexcept function aborts the
+// process. So such threads, which are daemons, are parked until the process ends.
+//
+// Therefore no object with a destructor may exist between a call that may wait for the lock and its
+// `ParkingPlace`. Use `call_python` for functions that may run Python code, and `Unlocked` and
+// `Locked` otherwise.
 #pragma once
 
 #include <unistd.h>
@@ -29,8 +34,9 @@ inline bool interpreter_ends() noexcept {
   for (;;) ::pause();
 }
 
-/// Parks a thread that CPython unwinds through its scope. A handler of its own for that would end the process where another
-/// exception is being handled, as it is while it is translated into Python's: unwinding cannot be caught on top of that.
+/// Parks a thread that CPython unwinds through this scope. A catch clause for the unwinding would
+/// abort the process if another exception is being handled at the same time, as in the translation
+/// to Python's exceptions.
 class ParkingPlace {
  public:
   ParkingPlace() = default;
@@ -42,11 +48,11 @@ class ParkingPlace {
   void pass() noexcept { passed_ = true; }
 
  private:
-  int exceptions_ = std::uncaught_exceptions();  // those that are thrown pass as well
+  int exceptions_ = std::uncaught_exceptions();  // so that thrown exceptions may pass
   bool passed_ = false;
 };
 
-/// Calls a function of CPython that may run Python's own code, which gives the lock up now and then.
+/// Calls a function of CPython that may run Python code, which may release and retake the lock.
 template <class Result, class... Parameters>
 Result call_python(Result (*function)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   ParkingPlace place;
@@ -60,7 +66,7 @@ Result call_python(Result (*function)(Parameters...), std::type_identity_t<Param
   }
 }
 
-/// What Python's `callable(arguments...)` returns. Throws what it raises.
+/// The result of Python's `callable(arguments...)`. Throws the exception that the call raises.
 template <class... Arguments>
 pybind11::object call_object(pybind11::handle callable, Arguments&&... arguments) {
   const pybind11::tuple given = pybind11::make_tuple(std::forward<Arguments>(arguments)...);
@@ -76,7 +82,7 @@ inline pybind11::object import_module(const char* name) {
   return module;
 }
 
-/// Gives the interpreter lock up for its scope.
+/// Releases the interpreter lock for its scope.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}

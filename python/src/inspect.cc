@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dovetail inspect --json` prints, as a dict.
+// The output of `dovetail inspect --json`, as a dict.
 #include <atomic>
 #include <string>
 

@@ -14,8 +14,9 @@
 
 namespace dovetail::python {
 
-/// Does long work on a thread of its own, without the interpreter lock, while signals are handled on this one. Where a handler
-/// raises, as that of Ctrl-C does, `cancel` becomes true, and what it raised is raised once the work has ended.
+/// Does long work on another thread, without the interpreter lock, and handles signals on this one.
+/// If a signal handler raises, as that of Ctrl-C does, `cancel` becomes true. The exception is
+/// raised again after the work has ended.
 template <class Work>
 auto run_interruptibly(Work work) {
   std::atomic<bool> cancel = false;

@@ -17,8 +17,8 @@ struct LogLine {
   bool warns = true;
 };
 
-/// What a reader has to say on its way to Python's `logging`. Its threads never take the interpreter lock: it may be held by
-/// who waits for them.
+/// Log messages of a reader on their way to Python's `logging`. The reader's threads never take the
+/// interpreter lock, because its holder may wait for them.
 class LogLines {
  public:
   void add(std::string_view line) {
@@ -28,8 +28,9 @@ class LogLines {
     some_.store(true, std::memory_order_release);
   }
 
-  /// Marks the thread that opens the reader, up to a call with no thread: what could not be had there is no warning, the stats
-  /// say it as well. Threads that read ahead may warn already.
+  /// Marks the thread that opens the reader; a default id ends that. Messages of this thread are no
+  /// warnings, because they only report options that are unavailable, and the statistics have them
+  /// too. Threads that read ahead may warn meanwhile.
   void set_opener(std::thread::id opener) {
     const std::lock_guard lock(mutex_);
     opener_ = opener;

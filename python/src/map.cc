@@ -24,12 +24,13 @@ namespace py = pybind11;
 
 namespace {
 
-/// As many as there can be batches that fail at a time.
+/// As many exceptions as there may be batches that fail at the same time.
 constexpr std::size_t kMostRaised = 128;
 
 thread_local int maps_here = 0;
 
-/// What Python keeps for this thread, such as `threading.local`: functions keep there what is expensive to make.
+/// The thread state that Python keeps for this thread, including `threading.local`. Functions may
+/// keep expensive objects there.
 class ThreadState {
  public:
   ThreadState() : before_(call_python(PyGILState_Ensure)), state_(PyEval_SaveThread()) {}
@@ -38,7 +39,7 @@ class ThreadState {
   ~ThreadState() {
     if (interpreter_ends()) return;
     lock();
-    ++maps_here;  // what it lets go may close a reader
+    ++maps_here;  // the objects that it releases may close a reader
     PyGILState_Release(before_);
   }
   void lock() { call_python(PyEval_RestoreThread, state_); }
@@ -48,14 +49,14 @@ class ThreadState {
   PyThreadState* const state_;
 };
 
-/// Numbers in the memory of an object, which they keep.
+/// A view of the numbers in an object's memory. Keeps the object.
 class Numbers {
  public:
   Numbers() = default;
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;
   ~Numbers() { let_go(); }
-  /// False where it has none in one piece.
+  /// Returns false if the object has no contiguous memory.
   bool get(py::handle object) {
     let_go();
     got_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
@@ -65,7 +66,8 @@ class Numbers {
   ByteView bytes() const noexcept {
     return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
   }
-  /// Converts a value that is not one already.
+  /// Gets a row of a column. Converts `value` first if it does not have the column's type and
+  /// shape.
   void get_row(const Column& of, py::handle value, const py::object& fit) {
     if (get(value) && is_row_of(of)) return;
     const py::object fitted =
@@ -77,7 +79,7 @@ class Numbers {
   void let_go() {
     if (std::exchange(got_, false)) PyBuffer_Release(&view_);
   }
-  /// Whether it has the numbers and the shape of a row.
+  /// Whether the view has the type and the shape of a row.
   bool is_row_of(const Column& column) const noexcept {
     const int items = column.ragged ? 1 : 0;
     if (view_.ndim != items + static_cast<int>(column.shape.size()) || !is(column.dtype)) return false;
@@ -100,7 +102,7 @@ class Numbers {
   bool got_ = false;
 };
 
-/// The characters of a text; nothing for what is no text. They stay while `held` does.
+/// The bytes of a text; empty if `text` is no text. They are valid while `held` exists.
 std::optional<ByteView> characters(py::handle text, std::deque<Buffer>& held) {
   if (PyUnicode_Check(text.ptr())) {
     Py_ssize_t size = 0;
@@ -118,7 +120,8 @@ bool copy_number(T number, std::span<std::byte> to) noexcept {
   return true;
 }
 
-/// Sets a column of one number a row from an int or a float, which is the most frequent case; false for all else.
+/// Sets a column of one number per row from an int or a float, which is the most frequent case.
+/// Returns false in all other cases.
 bool set_plain(std::size_t column, Dtype dtype, PyObject* value, RowWriter& row) {
   if (PyFloat_CheckExact(value)) {
     const double number = PyFloat_AS_DOUBLE(value);
@@ -162,7 +165,8 @@ std::string utf8_of(py::handle object) {
 
 }  // namespace
 
-/// Holds the interpreter lock around the records of a batch: taking it for each would cost more than some functions do.
+/// Holds the interpreter lock for all records of a batch. Taking it for each record would cost more
+/// than some functions do.
 class PyMap::Scope {
  public:
   Scope() {
@@ -178,17 +182,17 @@ class PyMap::Scope {
   }
 };
 
-/// What a function of a batch has returned, while rows are made of it.
+/// The result of a batch function, while rows are made of it.
 struct PyMap::BatchColumns {
   struct Column {
     std::size_t number = 0;
-    py::object rows;  ///< A list or tuple; null where all rows are in one piece:
+    py::object rows;  ///< A list or tuple of rows; null if `numbers` has all rows.
     Numbers numbers;
   };
 
   explicit BatchColumns(std::span<const TransformInput> of) : records(of) {}
 
-  const Scope scope;  // given up last
+  const Scope scope;  // first, so that it is destroyed last
   const std::span<const TransformInput> records;
   std::deque<Column> columns;
 };
@@ -210,7 +214,7 @@ PyMap::PyMap(py::object function, Takes takes, Schema schema, bool keeps_raised)
 }
 
 PyMap::~PyMap() {
-  if (interpreter_ends()) {  // nobody can give anything back then
+  if (interpreter_ends()) {  // Python's objects cannot be released any more
     function_.release();
     detail::leave_alone(std::move(objects_));
     detail::leave_alone(std::move(raised_));
@@ -247,7 +251,7 @@ int PyMap::traverse(visitproc visit, void* arg) const {
 }
 
 void PyMap::clear() {
-  const py::object function = std::move(function_);  // whose end may run Python's own code
+  const py::object function = std::move(function_);  // its destruction may run Python code
   const auto raised = std::exchange(raised_, {});
 }
 
@@ -269,7 +273,7 @@ Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
 }
 
 py::object PyMap::call(const py::object& argument) const {
-  const py::object function = function_;  // the collector may take it meanwhile
+  const py::object function = function_;  // the garbage collector may clear `function_` meanwhile
   if (!function) throw Exception(Error(Errc::closed, "the map was destroyed"));
   return call_object(function, argument);
 }
@@ -277,7 +281,8 @@ py::object PyMap::call(const py::object& argument) const {
 py::object PyMap::make_record(const TransformInput& input) const {
   const auto bytes = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(
       reinterpret_cast<const char*>(input.record.data()), static_cast<Py_ssize_t>(input.record.size())));
-  if (!bytes) throw py::error_already_set();  // `py::bytes` would leave it set for the next record
+  // `py::bytes` would leave the error set for the next record.
+  if (!bytes) throw py::error_already_set();
   py::object record = call_object(objects_->record_type, bytes);
   py::setattr(record, objects_->id, py::int_(input.id));
   py::setattr(record, objects_->epoch, py::int_(input.epoch));
@@ -316,7 +321,7 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
         added.rows = py::reinterpret_steal<py::object>(call_python(PySequence_Fast, value.ptr(), "not a sequence"));
         if (!added.rows) throw py::error_already_set();
       } else {
-        of.ragged = true;  // as the rows of a batch are
+        of.ragged = true;  // the rows of a batch are like the items of a ragged row
         added.numbers.get_row(of, value, objects_->fit);
       }
     });
@@ -345,7 +350,7 @@ Error PyMap::reject(std::uint64_t id, py::error_already_set& raised) {
   if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
   std::string reason = type_name(exception) + ": " + utf8_of(exception);
   if (keeps_raised_) {
-    py::object oldest;  // whose end may run Python's own code
+    py::object oldest;  // its destruction may run Python code
     if (raised_.size() == kMostRaised) {
       oldest = std::move(raised_.front().exception);
       raised_.pop_front();
@@ -361,7 +366,8 @@ py::object PyMap::raised(const Error& error, const Dataset& dataset) const {
     return error.path() == dataset.shard_path(place.shard) && error.detail().starts_with(raised.reason) &&
            error.detail().find("; record " + std::to_string(place.record) + " of the shard") != std::string::npos;
   };
-  const auto last = std::find_if(raised_.rbegin(), raised_.rend(), is_of);  // it may have failed before a seek as well
+  // Search from the back: the record may also have failed before a seek.
+  const auto last = std::find_if(raised_.rbegin(), raised_.rend(), is_of);
   return last == raised_.rend() ? py::object() : last->exception;
 }
 
@@ -375,7 +381,7 @@ void PyMap::for_each_column(py::handle columns, const Use& use) const {
     const auto value =
         py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr()));
     if (!value && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    if (!value) continue;  // its fallback, or an error
+    if (!value) continue;  // the column's fallback applies, or an error follows
     use(column, value);
     --left;
   }

@@ -16,27 +16,28 @@
 
 namespace dovetail::python {
 
-/// A function of Python as a transform: `fn(record)` returns the columns of its row by name, or `fn(records)` those of all
-/// rows of a batch.
+/// A Python function as a transform. `fn(record)` returns the columns of its row by name,
+/// `fn(records)` those of all rows of a batch.
 ///
-/// Threads: `transform` may be called and copied on any thread, and its copies may go on any. All else needs the
-///          interpreter lock.
+/// Threads: `transform` may be called and copied on any thread, and its copies may be destroyed on
+///          any. All other functions need the interpreter lock.
 class PyMap : public std::enable_shared_from_this<PyMap> {
  public:
   enum class Takes : std::uint8_t { record, batch };
-  /// `keeps_raised`: whether what the function raises may end the reader.
+  /// `keeps_raised` is true if an exception of the function may end the reader.
   PyMap(pybind11::object function, Takes takes, Schema schema, bool keeps_raised);
   PyMap(const PyMap&) = delete;
   PyMap& operator=(const PyMap&) = delete;
   ~PyMap();
 
   Transform transform();
-  /// What the function raised for the record of this error of a reader; null where that is not known.
+  /// The exception that the function raised for the record that `error` of a reader names; null if
+  /// unknown.
   pybind11::object raised(const Error& error, const Dataset& dataset) const;
-  /// Whether this thread is in the function of any map: it then must not wait for a reader.
+  /// Whether this thread is in the function of any map. It must not wait for a reader then.
   static bool runs_here() noexcept;
 
-  // For the collector of cycles.
+  // For the cyclic garbage collector.
   int traverse(visitproc visit, void* arg) const;
   void clear();
 
@@ -45,10 +46,10 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   struct BatchColumns;
   Result<void> fill(const TransformInput& input, RowWriter& row);
   Result<Transform::FillRow> fill_batch(std::span<const TransformInput> records);
-  /// Runs `call` of the user's code. Errors: what it raises, as that of the record `id`.
+  /// Runs `call`, which runs the user's code. Errors: its exception, as the error of record `id`.
   template <class Call>
   Result<void> guarded(std::uint64_t id, const Call& call);
-  /// What the function returns for it.
+  /// Calls the function.
   pybind11::object call(const pybind11::object& argument) const;
   pybind11::object make_record(const TransformInput& input) const;
   template <class Use>
@@ -61,7 +62,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   const Schema schema_;
   const bool keeps_raised_;
   pybind11::object function_;
-  /// What each call needs. Strings are made once: as names of attributes they are compared by their address.
+  /// Objects that each call needs. Strings are made once, because attribute names are compared by
+  /// address.
   struct Objects {
     pybind11::object record_type;
     pybind11::object fit;
@@ -72,8 +74,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   };
   std::unique_ptr<Objects> objects_;
   struct Raised {
-    std::uint64_t id = 0;  ///< Of the record.
-    std::string reason;    ///< What its error begins with.
+    std::uint64_t id = 0;  ///< Id of the record.
+    std::string reason;    ///< The beginning of the error's text.
     pybind11::object exception;
   };
   std::deque<Raised> raised_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that fit no signature. pybind11 answers them with signatures in its own notation and lets nobody change it. So
-// the entry that all its functions share is called through one of this module's, which costs a jump. And objects that
-// no constructor has made, with which pybind11 would end the process.
+// Errors for calls that fit no signature. pybind11 reports such calls with signatures in its own
+// notation, which cannot be changed. So all bound functions are called through `call` below, which
+// costs a jump. Also rejects objects whose constructor was not called, for which pybind11 would end
+// the process.
 #include <cstddef>
 #include <unordered_map>
 
@@ -14,12 +15,13 @@ namespace {
 
 struct Bound {
   py::handle function;
-  py::handle owner;  // its class, or None
+  py::handle owner;  // the function's class, or None
 };
 
 struct Calls {
-  PyCFunctionWithKeywords entry = nullptr;         // pybind11's
-  std::unordered_map<PyObject*, Bound> functions;  // by what the entry gets for self; they live as long as the process
+  PyCFunctionWithKeywords entry = nullptr;  // of pybind11, for all its functions
+  // By the `self` that the entry gets. The functions are never freed.
+  std::unordered_map<PyObject*, Bound> functions;
 
   static Calls& get() {
     static auto* const calls = new Calls();
@@ -35,7 +37,8 @@ PyMethodDef& definition(py::handle function) {
   return *reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml;
 }
 
-/// Puts what is wrong with the arguments in place of the exception that is raised, if anything is.
+/// Replaces the raised exception by one that explains what is wrong with the arguments, if that is
+/// known.
 void explain(const Bound& bound, py::handle given, PyObject* named) {
   py::error_already_set raised;
   try {
@@ -48,7 +51,7 @@ void explain(const Bound& bound, py::handle given, PyObject* named) {
       PyErr_SetObject(PyExc_TypeError, why.ptr());
     }
   } catch (py::error_already_set&) {
-    raised.restore();  // a signature in words of another pybind11
+    raised.restore();  // the signature has the notation of another version of pybind11
   }
 }
 
@@ -64,14 +67,16 @@ PyObject* call(PyObject* self, PyObject* given, PyObject* named) {
 void enter(py::handle scope, py::handle owner) {
   Calls& calls = Calls::get();
   for (const auto& [name, value] : py::dict(scope.attr("__dict__"))) {
-    const py::object function = py::getattr(value, "__func__", value);  // of a method
+    // For a method, the function.
+    const py::object function = py::getattr(value, "__func__", value);
     if (PyCFunction_Check(function.ptr()) == 0 || with_keywords(definition(function).ml_meth) != calls.entry) continue;
     definition(function).ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call));
     calls.functions[PyCFunction_GET_SELF(function.ptr())] = {function.inc_ref(), owner};
   }
 }
 
-/// pybind11 asks for the memory of an object that has none, as `__new__` alone leaves it, and would not fill it.
+/// pybind11 allocates memory for an object that has none, because only `__new__` was called, and
+/// would not initialise it.
 void* refuse_empty(std::size_t) {
   throw py::type_error("this object of dovetail was never initialised; call its class, not only __new__");
 }

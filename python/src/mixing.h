@@ -6,7 +6,7 @@
 
 namespace dovetail::python {
 
-/// A `ShuffleReport` of Python. Needs: an epoch that the plan has.
+/// Makes Python's `ShuffleReport`. Needs: an epoch of the plan.
 pybind11::object shuffle_report(const Plan& plan, const pybind11::object& epoch);
 
 }  // namespace dovetail::python

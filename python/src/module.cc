@@ -5,8 +5,9 @@ namespace dovetail::python {
 
 namespace {
 
-/// Types and open readers are those of the process: the end of a subinterpreter would close what others read. Asked for by the
-/// package as well, because CPython gives a second interpreter a copy of the module, without initialising it.
+/// Types and open readers belong to the process, so the end of a subinterpreter would close readers
+/// of others. The package calls this as well, because CPython gives a second interpreter a copy of
+/// the module without initialising it.
 void refuse_subinterpreters() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
   throw py::import_error(

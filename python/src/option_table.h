@@ -15,7 +15,8 @@
 
 namespace dovetail::python {
 
-/// A value of the type that an option has. Errors: TypeError, or `invalid_option` where only the range is wrong.
+/// Converts to the type of an option. Errors: TypeError; `invalid_option` if only the range is
+/// wrong.
 template <class T>
 T to_option(const char* name, pybind11::handle given) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -43,14 +44,14 @@ T to_option(const char* name, pybind11::handle given) {
   }
 }
 
-/// How one option is set.
+/// The name of an option, and the function that sets it.
 template <class Options>
 struct OptionSetter {
   const char* name;
   void (*set)(Options& options, const char* name, pybind11::handle given);
 };
 
-/// Sets one option by its name; false where the table has none of it.
+/// Sets one option by its name. Returns false if the table does not have it.
 template <class Options>
 bool set_option(std::span<const OptionSetter<Options>> table, Options& options, std::string_view name,
                 pybind11::handle given) {
@@ -62,7 +63,7 @@ bool set_option(std::span<const OptionSetter<Options>> table, Options& options, 
   return false;
 }
 
-/// The options of a table, for `refuse_option`.
+/// The names of a table's options, for `refuse_option`.
 template <class Options>
 std::string option_names(std::span<const OptionSetter<Options>> table) {
   std::string names;
@@ -75,7 +76,7 @@ std::string option_names(std::span<const OptionSetter<Options>> table) {
   throw pybind11::type_error(pybind11::str(call_object(why, name, pybind11::str(names).attr("split")(", "))));
 }
 
-/// Of a keyword argument; empty, which no option is, for what UTF-8 cannot hold.
+/// The name of a keyword argument. Empty, which is no option, if UTF-8 cannot encode it.
 inline std::string option_name(pybind11::handle name) {
   const char* const text = PyUnicode_AsUTF8(name.ptr());
   if (text != nullptr) return text;
@@ -83,7 +84,7 @@ inline std::string option_name(pybind11::handle name) {
   return {};
 }
 
-/// For a field that takes what `to_option` gives.
+/// A setter for a field of a type that `to_option` supports.
 template <auto kField, class Options>
 void set_field(Options& options, const char* name, pybind11::handle given) {
   auto& field = options.*kField;

@@ -50,7 +50,7 @@ std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::ob
   return weights;
 }
 
-/// Weights for all steps, or [(from_step, weights), ...].
+/// `given` is weights for all steps, or [(from_step, weights), ...].
 void set_mix(PlanOptions& options, const char* name, py::handle given) {
   options.mix.schedule.clear();
   const std::vector<py::object> entries = to_items(name, given, kMix);
@@ -104,7 +104,7 @@ void set_hung_after(ReaderOptions& options, const char* name, py::handle given) 
 }
 
 void set_metrics(ReaderOptions& options, const char* name, py::handle given) {
-  options.metrics = std::filesystem::absolute(to_path(name, given)).string();  // a seek opens it again
+  options.metrics = std::filesystem::absolute(to_path(name, given)).string();  // a seek reopens it
 }
 
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {

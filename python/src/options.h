@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the library from Python's keyword arguments.
+// Converts Python's keyword arguments to options of the library.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,13 +10,14 @@
 
 namespace dovetail::python {
 
-/// Sets the options that `given` names; those that are None stay as they are.
-/// Errors: TypeError for a name that is none or a value of another type, `invalid_option` for one out of its range.
+/// Sets the options that `given` names, except those that are None.
+/// Errors: TypeError for an unknown name or a value of another type, `invalid_option` for a value
+///         out of range.
 void set_options(PlanOptions& options, const pybind11::dict& given);
-/// Those of the plan among them. `log` is not for here.
+/// Includes the options of the plan. Does not accept `log`.
 void set_options(ReaderOptions& options, const pybind11::dict& given);
 
-/// By option, as they would be given.
+/// The options by name, in the form in which they are given.
 pybind11::dict to_dict(const PlanOptions& options);
 
 }  // namespace dovetail::python

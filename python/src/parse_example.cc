@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of a record of tf.train.Example as Python's values.
+// Decodes a record of tf.train.Example to Python values.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,8 @@ py::object values_of(const format::FeatureView& feature) {
 py::dict parse_example(const py::object& record) {
   need_numpy();
   const Buffer given(record);
-  const std::vector<std::byte> bytes(given.bytes().begin(), given.bytes().end());  // others may write to it meanwhile
+  // A copy, because other threads may write to the record.
+  const std::vector<std::byte> bytes(given.bytes().begin(), given.bytes().end());
   format::ExampleFeatures features;
   if (auto parsed = features.parse(bytes); !parsed) {
     const std::string_view text = as_chars(bytes);
@@ -64,7 +65,8 @@ py::dict parse_example(const py::object& record) {
   }
   py::dict dict;
   for (const format::FeatureView& feature : features.all()) {
-    dict[py::str(feature.name.data(), feature.name.size())] = values_of(feature);  // which is UTF-8
+    // The name is UTF-8.
+    dict[py::str(feature.name.data(), feature.name.size())] = values_of(feature);
   }
   return dict;
 }

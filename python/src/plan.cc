@@ -44,7 +44,7 @@ Plan make_plan(const Dataset& dataset, const py::dict& given) {
   return Plan::make(dataset.shape(), options).value();
 }
 
-/// Options that are not given are those of the state.
+/// Options that are not given come from the state.
 Plan resume_plan(const Dataset& dataset, const py::object& text, const py::dict& given) {
   const State state = State::from_text(to_utf8("a state", text)).value();
   const PlanOptions asked = plan_options(given);
@@ -59,12 +59,13 @@ void check_rank(const Plan& plan, std::uint32_t rank) {
   refuse("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
 }
 
-/// Epochs of different lengths are planned one by one, which takes a while for many: signals are handled meanwhile.
+/// Epochs of different lengths are planned one by one. That takes a while for many epochs, so
+/// signals are handled meanwhile.
 std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
   if (plan.options().assign != Assign::files) return plan.total_steps(epochs).value();
   PlanOptions options = plan.options();
   options.lanes = plan.lanes();
-  std::optional<Plan> fresh;  // as if no world had changed
+  std::optional<Plan> fresh;  // without the changes of world
   std::uint64_t total = 0;
   for (std::uint32_t epoch = 0; epoch < epochs;) {
     {
@@ -78,7 +79,7 @@ std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
   return total;
 }
 
-/// The rows of a rank in a step: ids and statuses.
+/// The ids and statuses of a rank's rows in a step.
 py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step, std::uint32_t rank) {
   need_numpy();
   check_rank(plan, rank);
@@ -105,7 +106,8 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
   return py::make_tuple(ids, status);
 }
 
-/// Whole numbers between two only: a fraction is no id, and no number is taken for another one.
+/// Requires whole numbers in a range: a fraction is no id, and no number may be converted to
+/// another one.
 template <class Numbers>
 Numbers whole_numbers(const char* name, const py::object& given, const py::int_& least, const py::int_& most) {
   need_numpy();
@@ -127,10 +129,11 @@ Numbers whole_numbers(const char* name, const py::object& given, const py::int_&
   return Numbers(array);
 }
 
-/// Of rows, a status for each id.
+/// The ids of rows, and a status for each.
 struct RowArrays {
   RowArrays(const py::object& given_ids, const py::object& given_status)
-      : ids(whole_numbers<Ids>("ids", given_ids, -1, py::int_(kNoId))),  // -1 is NO_ID in the tensors of frameworks
+      // -1 is NO_ID in the tensors of frameworks.
+      : ids(whole_numbers<Ids>("ids", given_ids, -1, py::int_(kNoId))),
         status(whole_numbers<Statuses>("status", given_status, 0, kRowStatuses - 1)) {
     if (ids.size() == status.size()) return;
     refuse(std::to_string(ids.size()) + " ids, but " + std::to_string(status.size()) + " statuses");

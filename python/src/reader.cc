@@ -24,7 +24,7 @@ namespace dovetail::python {
 
 namespace {
 
-/// How long a signal may have to wait for its handler.
+/// The longest delay of a signal handler.
 constexpr std::chrono::milliseconds kPatience{50};
 
 struct OpenReader {
@@ -35,7 +35,8 @@ struct OpenReader {
 
 /// Guarded by the interpreter lock.
 std::vector<OpenReader>& open_readers() {
-  static auto* const readers = new std::vector<OpenReader>();  // outlives every destructor
+  // Never destroyed, because any destructor may use it.
+  static auto* const readers = new std::vector<OpenReader>();
   return *readers;
 }
 
@@ -44,7 +45,8 @@ void note_open(const std::shared_ptr<BatchReader>& reader, const std::shared_ptr
   open_readers().push_back({.reader = reader, .log = log});
 }
 
-/// Nothing can be imported when the interpreter ends; `close_all_readers` has handed over what there was before.
+/// At the end of the interpreter nothing can be imported. `close_all_readers` has handed over
+/// earlier messages by then.
 void hand_over(LogLines& lines) {
   if (!lines.some() || interpreter_ends()) return;
   const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail");
@@ -53,7 +55,7 @@ void hand_over(LogLines& lines) {
   }
 }
 
-/// Where no caller is there that a handler of `logging` could raise for.
+/// Reports exceptions of `logging` handlers where no caller can receive them.
 template <class Call>
 void report_raised(Call call) {
   std::optional<py::error_already_set> raised;
@@ -76,7 +78,8 @@ void close_all_readers() {
   for (const OpenReader& known : open_readers()) {
     auto reader = known.reader.lock();
     auto log = known.log.lock();
-    if (reader == nullptr || known.process.forked()) continue;  // its threads and its words are the parent's
+    // Its threads and messages belong to the parent.
+    if (reader == nullptr || known.process.forked()) continue;
     readers.push_back(std::move(reader));
     if (log != nullptr) logs.push_back(std::move(log));
   }
@@ -94,7 +97,8 @@ PyReader::PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap
   try {
     reopen(options_);
   } catch (...) {
-    // A handler of `logging` may raise when it is open, and its threads may wait for the interpreter lock.
+    // A handler of `logging` may raise after the reader was opened. Stop the reader's threads then:
+    // they may wait for the interpreter lock.
     stop();
     throw;
   }
@@ -107,14 +111,15 @@ PyReader::~PyReader() {
 void PyReader::reopen(ReaderOptions options) {
   const std::uint32_t begin = options.state.has_value() ? options.state->epoch : 0;
   const bool ended = end_epoch_ != 0 && begin >= end_epoch_;
-  options.epochs = ended ? 1 : end_epoch_ - (end_epoch_ == 0 ? 0 : begin);  // counted from where it is opened
+  // Counted from the epoch in which the reader is opened.
+  options.epochs = ended ? 1 : end_epoch_ - (end_epoch_ == 0 ? 0 : begin);
 
   std::shared_ptr<BatchReader> reader = std::move(reader_);
   moving_ = true;
   const Result<void> opened = [&]() -> Result<void> {
     const Unlocked unlocked;
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
-    reader.reset();                         // its slots first: both may not fit
+    reader.reset();                         // free its slots first: memory may not suffice for both
     try {
       log_->set_opener(std::this_thread::get_id());
       reader = std::make_shared<BatchReader>(BatchReader::open(dataset_, options).value());
@@ -132,7 +137,7 @@ void PyReader::reopen(ReaderOptions options) {
     flush_log();
     throw Exception(opened.error());
   }
-  if (closed_) {  // by another thread, meanwhile
+  if (closed_) {  // another thread closed it meanwhile
     {
       const Unlocked unlocked;
       reader.reset();
@@ -169,9 +174,10 @@ const std::shared_ptr<BatchReader>& PyReader::open() const {
 }
 
 std::optional<PyBatch> PyReader::next() {
-  const std::shared_ptr<BatchReader> reader = open();  // another thread may close or move this one meanwhile
+  // Another thread may close or move this object meanwhile.
+  const std::shared_ptr<BatchReader> reader = open();
   for (;;) {
-    // While no batch is in hand that an exception of a handler would lose.
+    // Handle signals while no batch is in hand that an exception of a handler would lose.
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (log_->some()) flush_log();
     if (ended_) return std::nullopt;
@@ -214,7 +220,8 @@ State PyReader::state_at(Position to) const {
   const Result<EpochPlan> planned = plan_->epoch(to.epoch);
   const std::uint64_t first = planned.has_value() ? planned->first_step() : 0;
   if (to.step >= first) return plan_->state(to).value();
-  // Taken by another world. Its batches are not this one's, but all the records of the epoch can be cut for this one.
+  // Another world took the steps before `first`. Its batches cannot be repeated, but the whole
+  // epoch can be cut for this world.
   if (to.step != 0) {
     refuse("step=" + std::to_string(to.step) + ": the steps of epoch " + std::to_string(to.epoch) + " before step " +
            std::to_string(first) + " were taken by another world or batch; go to step 0 to begin the epoch again");
@@ -241,7 +248,8 @@ void PyReader::seek(const State& state) {
   need_usable();
   ReaderOptions options = options_;
   options.state = state;
-  Plan::resume(dataset_.shape(), options.plan, state).value();  // what is wrong is told before anything is given up
+  // Reports errors before anything is given up.
+  Plan::resume(dataset_.shape(), options.plan, state).value();
   reopen(std::move(options));
 }
 
@@ -264,12 +272,12 @@ void PyReader::stop() {
 }
 
 void PyReader::flush_log() {
-  if (!process_.forked()) hand_over(*log_);  // where a thread of the parent may have been in it
+  if (!process_.forked()) hand_over(*log_);  // a thread of the parent may have held its mutex
 }
 
 namespace {
 
-/// Marks a call for as long as it is there.
+/// Marks a call while it runs.
 class InNext {
  public:
   explicit InNext(bool& mark) : mark_(mark) { mark_ = true; }
@@ -281,13 +289,15 @@ class InNext {
   bool& mark_;
 };
 
-/// The batches up to the end of the epoch, as an iterator that stays at its end.
+/// The batches up to the end of the epoch. The iterator stays at its end.
 struct EpochIterator {
-  py::object reader;  // Python's, so that the collector of cycles sees who still needs its map
+  // A Python object, so that the garbage collector sees it as a user of the reader and its map.
+  py::object reader;
   bool in_next = false;
 
   PyBatch next() {
-    // It may be all that keeps the reader, and a second call would begin the next epoch where the first one ends this one.
+    // The iterator may be all that keeps the reader. And a concurrent call would begin the next
+    // epoch if this one ends the present epoch.
     if (in_next) throw Exception(Error(Errc::busy, "another thread is taking a batch from the same iterator"));
     if (reader) {
       const InNext here(in_next);
@@ -328,7 +338,7 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
   return std::make_shared<PyReader>(dataset, std::move(options), std::move(map));
 }
 
-/// Null while it is being made.
+/// Null while the object is being constructed.
 template <class T>
 T* made(PyObject* self) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
@@ -337,7 +347,8 @@ T* made(PyObject* self) {
   return held.holder_constructed() ? held.value_ptr<T>() : nullptr;
 }
 
-/// A function may know the reader that calls it, or an iterator of that, so the collector of cycles has to see them.
+/// A function may refer to the reader that calls it, or to an iterator of it. So the garbage
+/// collector must see these references.
 template <class T>
 void see_through(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
@@ -349,7 +360,7 @@ void see_through(PyHeapTypeObject* heap_type) {
     const T* const object = made<T>(self);
     return object == nullptr ? 0 : object->traverse(visit, arg);
   };
-  // pybind11 2.10 would leave it to the collector while its destructor runs.
+  // pybind11 2.10 leaves the object tracked by the garbage collector while its destructor runs.
   type.tp_dealloc = [](PyObject* self) {
     PyObject_GC_UnTrack(self);
     py::detail::pybind11_object_dealloc(self);
@@ -402,7 +413,7 @@ void bind_reader(py::module_& module) {
       .def("stats",
            [](PyReader& reader) {
              reader.flush_log();
-             return path_text(reader.get().stats().to_json());  // it names files
+             return path_text(reader.get().stats().to_json());  // the text has file names
            })
       .def(
           "metrics",

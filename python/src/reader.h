@@ -15,46 +15,50 @@
 
 namespace dovetail::python {
 
-/// A reader that can be closed, and opened anew elsewhere in the order. All functions need the interpreter lock, which
-/// guards the members; it is given up while they wait. While one thread moves the reader, calls of others get `busy`.
+/// A reader that can be closed, and reopened at another place of the order. All functions need the
+/// interpreter lock, which guards the members; it is released while they wait. While one thread
+/// moves the reader, calls of other threads get `busy`.
 class PyReader {
  public:
-  /// `map`: the transform of the options, where that is a function of Python.
+  /// `map` is the transform of the options, if that is a Python function.
   PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap> map);
   PyReader(const PyReader&) = delete;
   PyReader& operator=(const PyReader&) = delete;
   ~PyReader();
 
-  /// Nothing at the end of an epoch. Signals are handled first, and while it waits, by whatever Python's handlers do.
+  /// The next batch; empty at the end of an epoch. Handles signals before and during the wait, and
+  /// raises what their handlers raise.
   std::optional<PyBatch> next();
 
-  /// Goes on at another place. Reads nothing where it stands there and can go on.
-  /// Errors: `invalid_option` for an epoch that is not to be read, or a step that it does not have.
+  /// Moves to another place. Does nothing if the reader is there and can continue.
+  /// Errors: `invalid_option` for an epoch that is not to be read, or a step that the epoch does
+  ///         not have.
   void seek(Position to);
-  /// The same to the beginning of an epoch, unless it stands in it.
+  /// Moves to the beginning of an epoch, unless the reader is in that epoch.
   void set_epoch(std::uint32_t epoch);
-  /// Where no epoch is left to be read, every call gives the end.
+  /// Moves to a state. If no epoch is left to read, every later `next` returns the end.
   void seek(const State& state);
 
   const BatchReader& get() const { return *open(); }
-  /// Stops the threads; batches stay. Idempotent, final, also while another thread moves the reader; does nothing in a forked
-  /// child. In the function of a map it does not wait: the thread is one of those that it stops.
+  /// Stops the threads; batches stay valid. Idempotent and final, also while another thread moves
+  /// the reader. Does nothing in a forked child. In the function of a map it does not wait, because
+  /// this thread is one of those to stop.
   void close();
   bool closed() const noexcept { return closed_; }
-  /// Hands what the reader had to say to Python's `logging`.
+  /// Passes the reader's messages to Python's `logging`.
   void flush_log();
 
-  // For the collector of cycles.
+  // For the cyclic garbage collector.
   int traverse(visitproc visit, void* arg) const { return map_ == nullptr ? 0 : map_->traverse(visit, arg); }
   void clear() {
     if (map_ != nullptr) map_->clear();
   }
 
  private:
-  /// Errors: `closed`; `busy` while it is moved.
+  /// Errors: `closed`; `busy` while the reader is moved.
   void need_usable() const;
   [[noreturn]] void raise(const Error& error) const;
-  /// Errors: as above, and what it could not be opened for when it was last moved.
+  /// Errors: those of `need_usable`; the error of the last move if it could not open the reader.
   const std::shared_ptr<BatchReader>& open() const;
   void reopen(ReaderOptions options);
   void stop();
@@ -64,18 +68,19 @@ class PyReader {
   Dataset dataset_;
   ReaderOptions options_;
   std::shared_ptr<PyMap> map_;
-  std::uint32_t end_epoch_;  // the first one that is not read; 0 where they never end
+  std::uint32_t end_epoch_;  // the first epoch that is not read; 0 if there is no end
   std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
   std::shared_ptr<BatchReader> reader_;
-  std::optional<Plan> plan_;  // of the reader that was last open
+  std::optional<Plan> plan_;  // plan of the reader that was opened last
   std::optional<Error> failure_;
   bool moving_ = false;
-  bool ended_ = false;  // nothing is left of the epochs
+  bool ended_ = false;  // no epoch is left to read
   bool closed_ = false;
   detail::ProcessMark process_;
 };
 
-/// Closes what is still open, and hands over what it has to say: neither can be done when the interpreter is gone.
+/// Closes all open readers and passes their messages on. At the end of the interpreter neither is
+/// possible.
 void close_all_readers();
 
 }  // namespace dovetail::python

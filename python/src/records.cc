@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records by number and in order.
+// Access to records by number and in order.
 #include <dovetail/record_reader.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace dovetail::python {
 
 namespace {
 
-/// What iterating reads at a time without the interpreter lock.
+/// The most data that iteration reads at a time without the interpreter lock.
 constexpr std::size_t kReadAheadBytes = 256 * 1024;
 constexpr std::size_t kReadAheadRecords = 1024;
 
@@ -46,7 +46,7 @@ class OpenShard {
       reader_->seek(place.record).value();
       return std::string(as_chars(reader_->next().value().value()));
     } catch (...) {
-      reader_.reset();  // it would give the same error for every other record
+      reader_.reset();  // otherwise it would return the same error for every record
       throw;
     }
   }
@@ -58,8 +58,8 @@ class OpenShard {
   std::uint32_t shard_ = 0;
 };
 
-/// Something that calls work on without the interpreter lock. A thread of the parent may have been in one when this process was
-/// forked: what it left in the child, a taken mutex among it, is never touched there.
+/// An object that is used without the interpreter lock. When the process forks, a thread of the
+/// parent may be using it. The child never touches such an object, which may have a locked mutex.
 template <class Work>
 class OfThisProcess {
  public:
@@ -104,14 +104,14 @@ class Records {
   OfThisProcess<OpenShard> shard_;
 };
 
-/// Records in their order, read many at a time.
+/// Records in order, read in chunks.
 class RecordQueue {
  public:
   explicit RecordQueue(Dataset dataset) : dataset_(std::move(dataset)) {}
 
   enum class Got { record, filled, end };
-  /// Takes the next one, or reads others where there is none in hand: each at a time, so that what was read is safe where a
-  /// signal is handled between the two.
+  /// Takes the next record, or reads a chunk if there is none in hand. These are separate calls, so
+  /// that a signal handled between them loses no record.
   Got take(std::string& record) {
     const std::lock_guard lock(mutex_);
     if (chunk_.empty()) {
@@ -132,7 +132,7 @@ class RecordQueue {
       if (!record.has_value()) {
         failure_ = record.error();
         if (chunk_.empty()) throw Exception(*failure_);
-        return;  // what comes before it first
+        return;  // deliver the records before the failure first
       }
       if (!record->has_value()) {
         reader_.reset();

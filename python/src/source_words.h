@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the option `format`.
+// The names for values of the option `format`.
 #pragma once
 
 #include <dovetail/source_options.h>

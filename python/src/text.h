@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that need not be UTF-8, as Python's strings.
+// Conversion of text that may not be UTF-8 to Python's strings.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace dovetail::python {
 
-/// A name of the file system as Python has them: `os.fsencode` gives its bytes.
+/// A name of the file system. `os.fsencode` gives its bytes back.
 inline pybind11::str path_text(std::string_view path) {
   auto text = pybind11::reinterpret_steal<pybind11::str>(
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
@@ -16,7 +16,7 @@ inline pybind11::str path_text(std::string_view path) {
   return text;
 }
 
-/// A message, which may name what is not UTF-8. It can be printed anywhere.
+/// A message, which may contain names that are not UTF-8. The result can be printed anywhere.
 inline pybind11::str message_text(std::string_view message) {
   auto text = pybind11::reinterpret_steal<pybind11::str>(
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on what is already packed: checking it, saving what is whole of it, indexing TFRecords in place.
+// Operations on packed data: verifying, recovering intact records, indexing TFRecords in place.
 #include <atomic>
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumerators as Python's strings.
+// Enumerators as Python strings.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ namespace dovetail::python {
 template <class Value, std::size_t kCount>
 using Words = std::array<std::pair<std::string_view, Value>, kCount>;
 
-/// Errors: TypeError for what is no string, `invalid_option` that names the words there are.
+/// Errors: TypeError for objects other than strings, `invalid_option` for other words; both name
+///         the valid words.
 template <class Value, std::size_t kCount>
 Value from_word(const char* name, pybind11::handle given, const Words<Value, kCount>& words) {
   std::string choices;
@@ -32,7 +33,7 @@ Value from_word(const char* name, pybind11::handle given, const Words<Value, kCo
   refuse(std::string(name) + "=\"" + text + "\": it must be one of " + choices);
 }
 
-/// Needs: one of the words.
+/// Needs: `words` has the value.
 template <class Value, std::size_t kCount>
 std::string_view to_word(Value value, const Words<Value, kCount>& words) {
   for (const auto& [word, meaning] : words) {

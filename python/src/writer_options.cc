@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::string_view kShardNumber = "shard_number";  // which a dataset gives its shards itself
+constexpr std::string_view kShardNumber = "shard_number";  // a dataset numbers its shards itself
 constexpr Words<Codec, 3> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}, {"zstd", Codec::zstd}}};
 
 void set_codec(WriterOptions& options, const char* name, py::handle given) {

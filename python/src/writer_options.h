@@ -8,16 +8,17 @@
 
 namespace dovetail::python {
 
-/// As for the options of readers (options.h). Those of the shards among them.
+/// As for the options of readers (options.h). For a dataset, `given` may include the options of its
+/// shards.
 void set_options(WriterOptions& options, const pybind11::dict& given);
 void set_options(DatasetWriterOptions& options, const pybind11::dict& given);
 
-/// Errors: TypeError, or `invalid_option` for what is not 32 hex digits.
+/// Errors: TypeError; `invalid_option` for text other than 32 hex digits.
 DatasetId to_dataset_id(const char* name, pybind11::handle given);
 
-/// Sets one of those that say how the shards of a dataset are packed; false where there is none of that name.
+/// Sets one option for packing shards. Returns false if there is no such option.
 bool set_packing_option(WriterOptions& options, const std::string& name, pybind11::handle given);
-/// These as a list to be read.
+/// The names of these options as a list for messages.
 std::string packing_option_names();
 
 }  // namespace dovetail::python

@@ -26,11 +26,11 @@ namespace dovetail::python {
 
 namespace {
 
-/// Records of `extend` that are taken from Python at a time.
+/// The most records that `extend` takes from Python at a time.
 constexpr std::size_t kChunkRecords = 256;
 constexpr std::size_t kChunkBytes = 1024 * 1024;
 
-/// A writer of either kind, for callers on any thread: they wait for each other.
+/// A writer of either kind. Calls of several threads wait for each other.
 template <class Writer>
 class Guarded {
  public:
@@ -38,14 +38,14 @@ class Guarded {
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   ~Guarded() {
-    const Unlocked unlocked;  // an unfinished one removes files, and may wait for those that compress
+    const Unlocked unlocked;  // removes files of an unfinished writer, and may wait for compression
     writer_.reset();
   }
 
-  /// Without the interpreter lock: a writer may wait for the disk, or for those that compress.
+  /// Runs without the interpreter lock, because a writer may wait for the disk or for compression.
   template <class Call>
   auto call(Call of_writer) {
-    if (process_.forked()) {  // before the mutex, which a thread of the parent may have held
+    if (process_.forked()) {  // before the mutex, which a thread of the parent may hold
       throw Exception(Error(Errc::closed,
                             "the writer belongs to the process that forked this one; open another "
                             "in the child, for another file"));
@@ -60,7 +60,8 @@ class Guarded {
     call([&](Writer& writer) { writer.append(buffer.bytes()).value(); });
   }
 
-  /// Where the iterator or the handler of a signal raises, what came before is appended, as `list.extend` does.
+  /// If the iterator or a signal handler raises, the records before are appended, as with
+  /// `list.extend`.
   void extend(const py::object& records) {
     std::vector<Buffer> chunk;
     std::size_t bytes = 0;
@@ -71,7 +72,8 @@ class Guarded {
       });
       chunk.clear();
       bytes = 0;
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // iterators of C, such as itertools', never look
+      // Iterators in C, such as those of itertools, never check.
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     };
     const auto items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
     if (!items) throw py::error_already_set();
@@ -89,7 +91,7 @@ class Guarded {
         std::rethrow_exception(failure);
       }
       bytes += chunk.back().bytes().size();
-      // The iterator may fill the same bytearray or array again for its next record.
+      // The iterator may reuse the same bytearray or array for its next record.
       const bool keeps = PyBytes_CheckExact(record.ptr()) != 0;
       if (!keeps || chunk.size() == kChunkRecords || bytes >= kChunkBytes) flush();
     }
@@ -99,7 +101,7 @@ class Guarded {
     throw raised;  // NOLINT(misc-throw-by-value-catch-by-reference): it was taken before the flush, which calls Python
   }
 
-  /// Never an error, not even in a forked child.
+  /// Never raises, not even in a forked child.
   py::str shown(const char* name) {
     const std::string about = std::string("<") + name + " \"" + path_ + "\"";
     if (ended_) return message_text(about + ", ended>");
@@ -117,15 +119,15 @@ class Guarded {
     return finished;
   }
 
-  /// Does nothing in a forked child: the files are the parent's.
+  /// Does nothing in a forked child, because the files belong to the parent.
   void abandon() {
     if (process_.forked()) return;
     call([](Writer& writer) { writer.abandon(); });
     ended_ = true;
   }
 
-  /// As at the end of a `with`: what an exception left incomplete is removed. Nothing is left to do where the caller has
-  /// finished or abandoned it; what has failed raises that again.
+  /// Ends a `with` block. After an exception the incomplete files are removed. Does nothing if the
+  /// writer is finished or abandoned. A failed writer raises its error again.
   void leave(const py::object& exception) {
     if (ended_) return;
     if (exception.is_none()) {
