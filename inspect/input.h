@@ -10,12 +10,14 @@
 
 namespace dovetail::inspect {
 
-/// What a path names: a dataset, or records in another format.
+/// The content of a path: a dataset, or records in another format.
 using Input = std::variant<Dataset, RecordSource>;
 
-/// Opens a path as `from` asks. `detect` tries a dataset, then records of a known format, then the files of a folder.
+/// Opens a path as `from` requests. `detect` tries a dataset, then records of a known format, then
+/// the files of a folder.
 ///
-/// Errors: if all fail, the error of the source; or that of the dataset, if a shard is damaged or there is no file at all.
+/// Errors: if all fail, the error of the source. Or the error of the dataset, if a shard is damaged
+///         or there is no file at all.
 Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
 
 }  // namespace dovetail::inspect

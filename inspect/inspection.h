@@ -22,8 +22,8 @@ namespace dovetail::inspect {
 struct Inspection {
   std::string path;
   std::string format = "dovetail";
-  bool foreign = false;  ///< Whether it has another format than Dovetail's.
-  /// Why nothing else is known: a shard was never finished.
+  bool foreign = false;  ///< Whether the format is not Dovetail's.
+  /// Set if a shard was never finished. Nothing else is known then.
   std::optional<Error> unfinished;
 
   // Sums and limits over all shards, or over the files of another format.
@@ -55,7 +55,7 @@ struct Inspection {
   std::uint64_t files = 0;
   LeftOut left_out;
 
-  /// Whether damage was met: records that cannot be read.
+  /// Whether some records cannot be read because of damage.
   bool damaged() const noexcept { return survey.unreadable > 0 || (features && features->damaged_blocks > 0); }
 };
 
@@ -66,15 +66,17 @@ struct InspectOptions {
   OnProgress progress = {};
 };
 
-/// Inspects what a path names.
+/// Inspects a path.
 ///
-/// Damage of blocks is a result, and so is a shard that was never finished.
+/// Damaged blocks and a shard that was never finished are results, not errors.
 /// Threads: one; with `features` those of `describe_features`.
-/// Errors:  those of `open_input` and of the readers, except these; `manifest_mismatch`; `operation_canceled`.
-/// Cost:    reads the ends of every shard, and the records that `survey` reads; of another format all records.
+/// Errors:  those of `open_input` and of the readers, except these; `manifest_mismatch`;
+///          `operation_canceled`.
+/// Cost:    reads the ends of every shard, and the records that `survey` reads. For another format,
+///          reads all records.
 Result<Inspection> inspect_path(const std::string& path, const InspectOptions& options);
 
-/// "1.0".
+/// For example "1.0".
 std::string version_text(const ShardDescription& shard);
 
 boost::json::object to_json(const Inspection& inspection, bool with_blocks);

@@ -84,7 +84,7 @@ void add_common(const ShardDescription& shard, boost::json::object& object) {
   object["run_records"] = shard.info.run_records;
 }
 
-/// As in `cat --format json`: values without a JSON form are words or base64.
+/// As in `cat --format json`: values without a JSON form become strings or base64.
 boost::json::value value_json(const FeatureStats& stats, const std::string& value) {
   if (stats.kind == ValueKind::bytes) {
     if (format::is_utf8(value)) return boost::json::string(value);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Control characters that occur in texts; the last one colours logs.
+/// Control characters that occur in texts. The last one begins colour codes in logs.
 constexpr std::string_view kControls = "\t\n\v\f\r\x1B";
 
 struct PayloadWords {
@@ -39,7 +39,7 @@ const PayloadWords& words(Payload payload) noexcept {
   return kWords[static_cast<std::size_t>(payload)];
 }
 
-/// Head of a file. Reading beyond the end gives 0, so that the checks below need no bounds.
+/// The head of a file. A byte beyond the end reads as 0, so the checks below need no bounds.
 class Head {
  public:
   explicit Head(ByteView bytes) : bytes_(as_chars(bytes)) {}
@@ -90,7 +90,8 @@ std::optional<ImageSize> png_size(const Head& head) noexcept {
 std::optional<ImageSize> gif_size(const Head& head) noexcept {
   if ((!head.has(0, "GIF87a") && !head.has(0, "GIF89a")) || head.size() < 14) return {};
   ImageSize size{head.little16(6), head.little16(8)};
-  // Browsers enlarge the screen to the first frame, which follows the palette and the extension blocks.
+  // Browsers enlarge the screen to the size of the first frame, which follows the palette and the
+  // extension blocks.
   const unsigned flags = head.byte(10);
   std::size_t at = 13 + ((flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0);
   while (at + 2 < head.size() && head.byte(at) == 0x21) {

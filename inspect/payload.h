@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A guess of what a record holds, from its bytes alone.
+// Guesses the content of a record from its bytes alone.
 #pragma once
 
 #include <array>
@@ -28,12 +28,12 @@ enum class Payload : std::uint8_t {
 };
 inline constexpr std::size_t kPayloads = 11;
 
-/// "example", "json", ...: the words of the JSON output.
+/// The names in the JSON output, such as "example" and "json".
 std::string_view to_string(Payload payload) noexcept;
-/// "tf.train.Example", "JSON", ...: for text output.
+/// The names in text output, such as "tf.train.Example" and "JSON".
 std::string_view describe(Payload payload) noexcept;
 
-/// Cost: reads text, JSON and Examples to their end, and only the head of others.
+/// Cost: reads text, JSON and Examples to their end, other payloads only at their head.
 Payload guess_payload(ByteView record);
 
 /// The media type of an image; empty for other payloads.
@@ -43,7 +43,7 @@ struct ImageSize {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
 };
-/// Size from the head of an image; empty for any other bytes.
+/// The size from the head of an image; empty for any other bytes.
 std::optional<ImageSize> image_size(Payload payload, ByteView record) noexcept;
 
 /// The header of a .npy file: a dictionary with type and shape. Empty for any other bytes.
@@ -56,9 +56,10 @@ struct PayloadCounts {
   void add(Payload payload) noexcept { ++counts[static_cast<std::size_t>(payload)]; }
   std::uint64_t of(Payload payload) const noexcept { return counts[static_cast<std::size_t>(payload)]; }
   std::uint64_t total() const noexcept;
-  /// The most frequent one; of equals the earlier. Needs: at least one.
+  /// The most frequent payload; the first one in `Payload` if several are. Needs: at least one
+  /// record.
   Payload guess() const noexcept;
-  /// Those that were met, the most frequent first.
+  /// The payloads with a count above 0, the most frequent first.
   std::vector<std::pair<Payload, std::uint64_t>> by_count() const;
 };
 

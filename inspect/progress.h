@@ -9,24 +9,24 @@
 
 namespace dovetail::inspect {
 
-/// How far an inspection is.
+/// The progress of an inspection.
 struct Progress {
-  const char* work = "";  ///< What is being done: "inspecting", "reading", "describing".
+  const char* work = "";  ///< The current stage: "inspecting", "reading", "describing".
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  double share = 0;  ///< Of the work, in [0, 1].
+  double share = 0;  ///< Share of the work done, in [0, 1].
 };
 
-/// Called often, also for each record: must be cheap. Returning false cancels.
+/// Called often, up to once per record, so it must be cheap. Cancels if it returns false.
 using OnProgress = std::function<bool(const Progress&)>;
 
-/// Errors: `operation_canceled`, as the function wants.
+/// Errors: `operation_canceled` if the function returns false.
 inline Result<void> go_on(const OnProgress& on_progress, const Progress& progress) {
   if (!on_progress || on_progress(progress)) return {};
   return Error(make_error_code(boost::system::errc::operation_canceled));
 }
 
-/// 0 of nothing.
+/// The share of the work that is done; 0 if there is no work.
 inline double share_of_work(std::uint64_t done, std::uint64_t all) noexcept {
   return all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all);
 }

@@ -72,7 +72,7 @@ std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
 }
 
-/// The blocks that were read.
+/// The blocks that were read for their sizes.
 using SeenBlocks = std::set<const BlockInfo*>;
 
 Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, RecordSurvey& found,
@@ -82,7 +82,7 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
   std::uint64_t number = 0;
   for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
     for (const BlockInfo& block : shards[shard].blocks) {
-      // From the middle of each stretch, so that neither end has more weight.
+      // Take the block in the middle of each stride, so that neither end has more weight.
       if (number++ % stride != stride / 2) continue;
       if (!block.has_table) {
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
@@ -153,7 +153,8 @@ Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, R
 }  // namespace
 
 std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept {
-  // Avoids a product that could overflow: the whole part of the distance, then the rest.
+  // Adds the whole part of the distance and the rest separately, because a single product could
+  // overflow.
   return i * (records / samples) + i * (records % samples) / samples;
 }
 
@@ -161,7 +162,7 @@ void PayloadSampler::add(ByteView record) {
   if (passed_++ % stride_ != 0) return;
   taken_.push_back(guess_payload(record));
   if (taken_.size() < 2 * kSamples) return;
-  // Drops every other sample, and halves the rate from here on.
+  // Keep every other sample, and halve the rate from now on.
   for (std::size_t i = 0; i < kSamples; ++i) taken_[i] = taken_[2 * i];
   taken_.resize(kSamples);
   stride_ *= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes of the records, and a guess of their content.
+// The sizes of the records of a dataset, and a guess of their content.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct RecordSurvey {
   std::uint64_t damaged_blocks = 0;  ///< Blocks found damaged; their records are not counted.
   std::uint64_t looked_at = 0;       ///< Examined records, including unreadable ones.
   std::uint64_t unreadable = 0;      ///< Examined records that could not be read.
-  std::string damage;                ///< Why the first of these could not be read.
+  std::string damage;                ///< The error of the first record that could not be read.
 };
 
-/// Payloads of a stream of records of unknown length: samples some at equal distances.
+/// The payloads of a stream of unknown length, from a sample at equal distances.
 class PayloadSampler {
  public:
   void add(ByteView record);
@@ -42,8 +42,8 @@ class PayloadSampler {
 /// The number of the i-th of `samples` records at equal distances. Needs: i < samples <= records.
 std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept;
 
-/// Takes sizes from the index if all records of a block have one size. Otherwise reads blocks: all if they are few,
-/// else some at equal distances. `full` reads everything.
+/// Takes sizes from the index if all records of a block have one size. Otherwise reads blocks: all
+/// blocks if they are few, else some at equal distances. `full` reads everything.
 ///
 /// Needs: `shards` describes the shards of `dataset`, in order.
 /// Errors: those of `RecordReader`, except for damaged blocks, which are counted; `operation_canceled`.

@@ -18,7 +18,7 @@ class SizeHistogram {
     std::uint64_t last = 0;
     std::uint64_t records = 0;
   };
-  /// From the first bucket that holds records to the last one; those between may be empty.
+  /// The buckets from the first to the last that holds records. Buckets between them may be empty.
   std::vector<Bucket> buckets() const;
   std::uint64_t records() const noexcept { return records_; }
   /// Records in the fullest bucket.
