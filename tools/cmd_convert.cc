@@ -51,7 +51,7 @@ struct ConvertArguments {
   std::vector<Flag> of_datasets = {};  ///< Flags without an effect on TFRecord files.
 };
 
-/// One class per line.
+/// Reads class names, one per line.
 Result<std::vector<std::string>> read_classes(const std::string& file) {
   constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
   DOVETAIL_ASSIGN(const std::string text, read_text(file, kMaxFileBytes));
@@ -126,7 +126,7 @@ Result<void> complete(ConvertArguments& arguments) {
   return {};
 }
 
-// A stream has no known length while it is copied.
+// The length of a stream is unknown while it is read.
 void show(Progress& progress, const ConvertProgress& done) {
   const bool planned = done.input_total > 0;
   progress.update(done.records, planned ? done.raw_bytes : done.input_bytes, planned ? done.share : -1.0);

@@ -37,7 +37,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// More than a person looks at: a minute of large batches, a second of the smallest.
+/// Covers a minute of large batches, or a second of the smallest.
 constexpr std::size_t kTimelineEvents = 1 << 19;
 
 struct ReadArguments {
@@ -92,7 +92,7 @@ std::uint64_t count(const Summary& summary, RowStatus status) {
   return summary.by_status[static_cast<std::size_t>(status)];
 }
 
-/// In place of first deliveries and of repetitions.
+/// Damaged rows of a kind: those planned as first deliveries and those planned as repetitions.
 std::uint64_t damaged(const Summary& summary, RowStatus first, RowStatus repeated) {
   return count(summary, first) + count(summary, repeated);
 }
@@ -184,7 +184,8 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
   return ranks;
 }
 
-/// Reads for as many steps as requested, or to the end of the epoch, which the summary notes.
+/// Reads the requested number of steps, or to the end of the epoch, and adds the batches to
+/// `summary`.
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
                       Summary& summary) {
   Progress progress("reading");
@@ -206,7 +207,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   return end ? Result<void>() : end.error();
 }
 
-/// Opens `ids` if it was requested and nothing else has failed.
+/// Opens `ids` if it was requested and everything before has succeeded.
 Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids) {
   using Clock = std::chrono::steady_clock;
   DOVETAIL_ASSIGN(const RankContext ranks, rank_context(arguments));
@@ -261,12 +262,12 @@ Result<int> run(ReadArguments& arguments) {
   arguments.reader.log = warn;
   DOVETAIL_TRY(check_outputs(
       {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.reader.metrics}, arguments.paths));
-  // The file gets its name even without an end of the epoch.
+  // After an interrupt the file still gets its name, with the lines so far.
   if (!arguments.ids_path.empty()) catch_interrupts();
   std::optional<NewFile> ids;
   if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);
   const Result<Summary> summary = read_epoch(arguments, ids);
-  // The lines before a failure are kept: they show how far it got.
+  // Keep the lines before a failure, which show how far the reader got.
   const Result<void> ids_written = ids ? ids->finish() : Result<void>();
   // The same for the timeline.
   const Result<void> timeline_written =

@@ -24,7 +24,7 @@ namespace dovetail::tools {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-/// A trainer that waits less than this has its batches in time.
+/// If a trainer waits for less than this share of its time, its batches come in time.
 constexpr double kInTime = 0.05;
 constexpr double kMostSeconds = 1e10;  // some centuries
 
@@ -184,7 +184,8 @@ struct StatsArguments {
   bool json = false;
 };
 
-/// Ranks can be compared only within one epoch of one plan. Statistics alone do not name plan and rank.
+/// Ranks are comparable only within one epoch of one plan. Statistics without the output of `read`
+/// do not name plan and rank.
 Result<void> check_one_job(const std::vector<RankStats>& ranks) {
   const RankStats* known = nullptr;  // its plan
   std::set<std::filesystem::path> files;

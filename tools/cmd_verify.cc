@@ -24,9 +24,9 @@ struct VerifyArguments {
   bool json = false;
 };
 
-/// The result for all paths together.
+/// The result for all paths.
 struct Verdict {
-  VerifyReport report;  ///< Paths that could not be checked at all are among its unreadable files.
+  VerifyReport report;  ///< Paths that could not be checked are among the unreadable files.
 
   int exit() const noexcept {
     int worst = report.damaged.empty() ? kExitGood : kExitDamaged;

@@ -25,10 +25,10 @@ std::uint64_t records_of(const DatasetInfo& dataset) {
   return records;
 }
 
-/// Items of a list that are shown in a line: enough to recognise it.
+/// The most items of a list that a line shows: enough to recognise the list.
 constexpr std::size_t kShown = 10;
 
-// "cat 0, dog 1"; of a long list, the first items and the total.
+// For example "cat 0, dog 1". A long list is cut, with the total.
 std::string text_of(const std::vector<std::string>& classes) {
   std::string text;
   for (std::size_t label = 0; label != std::min(classes.size(), kShown); ++label) {
@@ -38,7 +38,7 @@ std::string text_of(const std::vector<std::string>& classes) {
   return text;
 }
 
-// "csv: id int64, name bytes"; of many columns, the first ones and the total.
+// For example "csv: id int64, name bytes". A long list of columns is cut, with the total.
 std::string format_of(const ConvertedSource& source) {
   std::string text(to_string(source.format));
   for (std::size_t i = 0; i != std::min(source.columns.size(), kShown); ++i) {
@@ -48,7 +48,7 @@ std::string format_of(const ConvertedSource& source) {
   return text;
 }
 
-// Lines with the same name are shown once: a pattern may stand for thousands of similar sources.
+// Shows equal lines once, because a pattern may match thousands of similar sources.
 class DistinctLines {
  public:
   void add(std::string text) {
@@ -102,7 +102,7 @@ boost::json::object to_json(const ConvertedSource& source) {
   return json;
 }
 
-/// Folders are packed in order, so that a shard has records of few classes.
+/// Folders are packed in order, so each shard has records of few classes.
 std::optional<std::string> class_order(const ConvertSummary& summary) {
   const std::vector<ConvertedSource>& sources = summary.report.sources;
   const bool several = std::any_of(sources.begin(), sources.end(),
@@ -112,7 +112,7 @@ std::optional<std::string> class_order(const ConvertSummary& summary) {
          "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
 }
 
-/// The run length comes from the first records, so larger records later make larger runs.
+/// The run length is derived from the first records, so larger records later make larger runs.
 std::optional<std::string> large_runs(const ConvertSummary& summary) {
   const ConvertReport& report = summary.report;
   if (summary.run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<std::string> large_runs(const ConvertSummary& summary) {
          "less memory";
 }
 
-/// A pattern that matches nothing in any source is misspelt or not needed.
+/// A pattern that matches nothing in any source is misspelt or superfluous.
 std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& sources) {
   if (sources.empty()) return std::nullopt;
   std::string text;

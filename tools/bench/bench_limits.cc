@@ -56,7 +56,8 @@ class Walk {
 
   std::size_t walked() const noexcept { return walked_; }
 
-  /// As many runs as are open at a time: each is read, checked and decoded, then the records of all are copied.
+  /// Reads, checks and decodes as many runs as may be open at a time, then copies the records of
+  /// all.
   Result<void> group(Limits& limits) {
     std::uint64_t bytes = 0;
     blocks_.clear();
@@ -95,7 +96,7 @@ class Walk {
     return std::max({slots, kLeastRing, static_cast<std::size_t>(largest)});
   }
 
-  /// Place for the next `bytes` bytes of rows.
+  /// Memory for the next `bytes` bytes of rows.
   std::byte* row(std::size_t bytes) {
     if (at_ + bytes > ring_.size()) at_ = 0;
     std::byte* const begin = ring_.data() + at_;
@@ -154,7 +155,7 @@ class Walk {
     return {};
   }
 
-  /// One record of each block in turn, as the order of a plan takes them.
+  /// Copies one record of each block in turn, in the way that the order of a plan takes them.
   void copy() {
     bool more = true;
     for (std::uint32_t record = 0; more; ++record) {
@@ -163,7 +164,8 @@ class Walk {
         if (record >= block.size()) continue;
         more = true;
         const ByteView bytes = block[record];
-        // The next record of the block: it comes after one of each other block.
+        // Prefetch the next record of this block, which is copied after one record of each other
+        // block.
         for (std::size_t at = 0; at < std::min(bytes.size(), kPrefetch); at += 64) {
           __builtin_prefetch(bytes.data() + bytes.size() + at);
         }
@@ -174,7 +176,7 @@ class Walk {
   }
 
   const BlockSample& sample_;
-  std::size_t open_runs_;  // by this thread
+  std::size_t open_runs_;  // of this thread
   std::uint64_t group_bytes_;
   std::size_t next_;
   std::size_t walked_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bare walk: how fast the threads of this machine process the blocks of a dataset, with nothing between them and
-// the bytes. It is the yardstick for a reader.
+// The bare walk: the speed at which the threads of this machine process the blocks of a dataset
+// without a reader. A reader is compared with it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dovetail::tools {
 
-/// Time of each part of the walk, summed over its threads.
+/// The time of each part of the walk, summed over its threads.
 struct Limits {
   double read_seconds = 0;    ///< Reading from the page cache.
   double check_seconds = 0;   ///< CRC32C.
@@ -24,18 +24,18 @@ struct Limits {
   void add(const Limits& other) noexcept;
 };
 
-/// How to walk.
+/// The options of a walk.
 struct WalkOptions {
   std::uint32_t batch = 64;
   std::uint32_t open_runs = 96;  ///< Runs in memory over all threads; their records are copied in turn.
   unsigned threads = 1;
 };
 
-/// Each thread walks over the sample for about `seconds`, from its own starting place.
-/// Errors: the system's; those of a damaged block, with file and offset.
+/// Walks over the sample on each thread for about `seconds`, from another starting place on each.
+/// Errors: those of the system; those of a damaged block, with file and offset.
 Result<Limits> measure_limits(const BlockSample& sample, const WalkOptions& options, double seconds);
 
-/// Brings the sample into the page cache. Errors: the same.
+/// Brings the sample into the page cache. Errors: those of `measure_limits`.
 Result<void> warm_up(const BlockSample& sample, const WalkOptions& options);
 
 }  // namespace dovetail::tools

@@ -39,8 +39,9 @@ void add(const ReaderStats& stats, ReadingPass& pass) {
 
 Result<void> read_round(BatchReader& reader, std::uint64_t steps, double seconds) {
   const BenchClock::time_point start = BenchClock::now();
-  constexpr std::uint64_t kBatches = 16;  // between looks at the clock, which cost time with small batches
-  bool ended = false;                     // two ends in a row mean that all epochs are over
+  // The clock is read once per so many batches, because that costs time with small batches.
+  constexpr std::uint64_t kBatches = 16;
+  bool ended = false;  // two ends in a row mean that all epochs are over
   for (std::uint64_t done = 0; done < steps && (done % kBatches != 0 || seconds_since(start) < seconds);) {
     DOVETAIL_ASSIGN(const std::optional<Batch> batch, reader.next());
     if (batch.has_value()) ++done;

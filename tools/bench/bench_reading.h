@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads like a trainer that does nothing else.
+// Reads like a trainer that does nothing but read.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace dovetail::tools {
 
-/// What one pass delivered, and its cost.
+/// The batches that one pass delivered, and their cost.
 struct ReadingPass {
   std::uint64_t batches = 0;
   std::uint64_t rows = 0;
@@ -19,7 +19,7 @@ struct ReadingPass {
   double seconds = 0;
   std::uint64_t reads = 0;
   std::uint64_t read_bytes = 0;
-  std::uint64_t direct_bytes = 0;  ///< Of these, the bytes that were read straight into rows.
+  std::uint64_t direct_bytes = 0;  ///< Part of it: read straight into rows.
   std::uint64_t waiting_reads = 0;
   double time_planning = 0;  ///< Time of threads, in seconds.
   double time_reading = 0;
@@ -40,8 +40,9 @@ struct ReadingPass {
   double work() const noexcept { return time_planning + time_reading + time_decoding + time_gathering; }
 };
 
-/// Reads for `seconds` and adds to `pass`: at most `steps` batches from the start of `options`. Unless `once`, it then
-/// repeats them until the time is up. With `options.epochs` of 0 it continues from one epoch to the next.
+/// Reads for `seconds`, at most `steps` batches from the start of `options`, and adds the counts to
+/// `pass`. Unless `once`, repeats these batches until the time is up. If `options.epochs` is 0,
+/// continues from one epoch to the next.
 Result<void> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps, bool once,
                        double seconds, ReadingPass& pass);
 

@@ -34,7 +34,7 @@ std::string shares_text(const Shares& shares) {
   return text;
 }
 
-/// The same parts, for the bare walk.
+/// The shares of the bare walk.
 Shares walk_shares(const Limits& limits) {
   Shares shares{};
   const auto set = [&](Part part, double seconds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dovetail bench` found: text and JSON are views of it.
+// The result of `dovetail bench`; text and JSON are views of it.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@
 
 namespace dovetail::tools {
 
-/// Where the time of a reader's threads goes.
+/// The parts that take the time of a reader's threads.
 enum class Part : std::uint8_t { storage, reading, checks, decoding, copying, columns, order, handover };
 inline constexpr std::size_t kParts = 8;
 std::string_view to_string(Part part) noexcept;
 
-/// By `Part`; they add up to 1.
+/// Indexed by `Part`. The sum is 1.
 using Shares = std::array<double, kParts>;
 
-/// The same steps with another option.
+/// A pass over the same steps with another option.
 struct Trial {
   std::string option;
-  bool cold = false;  ///< Compare it with the first pass, not with the second.
+  bool cold = false;  ///< Compared with the first pass instead of the second.
   ReadingPass pass;
 };
 
@@ -60,14 +60,15 @@ struct BenchReport {
   double share_of_walk() const noexcept;
   /// Stored bytes read per second, to compare with `cat`.
   double stored_rate(const ReadingPass& pass) const noexcept;
-  /// Speed relative to the pass that it is compared with.
+  /// The speed relative to the pass with which the trial is compared.
   double times(const Trial& trial) const noexcept;
-  /// Whether the second pass delivered most of what it read. In a short pass, runs of the pool take most of the reads.
+  /// Whether `pass` delivered most of the records that it read. In a short pass, most reads are for
+  /// records that stay in the pool.
   bool settled(const ReadingPass& pass) const noexcept;
   Shares shares(const ReadingPass& pass) const noexcept;
 };
 
-/// What limits reading, and what to do about it.
+/// The part that limits reading, and advice.
 struct Verdict {
   Part limited_by = Part::decoding;      ///< With a warm page cache.
   std::optional<Part> first_limited_by;  ///< `storage` if the first pass waited for it.

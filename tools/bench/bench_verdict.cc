@@ -11,21 +11,24 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Storage is the cause if a larger share of the reads waits, and the second pass is this much faster.
+/// Storage is the limit if more than this share of the reads waits, and the first pass is slower
+/// than this share of the second.
 constexpr double kManyWaits = 0.02;
 constexpr double kSlower = 0.8;
-/// Anything as fast as this share of its yardstick is at the limit: measurements differ by as much.
+/// A rate of at least this share of its yardstick counts as equal, because measurements vary by as
+/// much.
 constexpr double kAtLimit = 0.8;
 /// A trial helps if it is at least this much faster.
 constexpr double kHelps = 1.15;
-/// Records, reads and batches below these sizes cost more than their bytes.
+/// Records, reads and batches below these sizes cost more than their bytes suggest.
 constexpr double kSmallRecord = 128;
 constexpr double kSmallRead = 32 << 10;
 constexpr double kLongRead = 128 << 10;  // if each read waits
 constexpr std::uint64_t kSmallBatch = 4 << 10;
 /// A rate that any zstd decoder exceeds, even on one thread, in bytes per second.
 constexpr double kSlowStorage = 256 << 20;
-/// A reader that waits for more of its time is limited by single reads, not by bytes per second.
+/// If a reader waits for storage for more than this share of its time, the number of reads limits
+/// it, not bytes per second.
 constexpr double kMostly = 0.5;
 
 bool waits_for_storage(const BenchReport& report) {
@@ -99,7 +102,7 @@ double BenchReport::share_of_walk() const noexcept {
 }
 
 double BenchReport::times(const Trial& trial) const noexcept {
-  // Much of a cold pass may go to runs that are not delivered yet.
+  // Compare bytes read: much of a cold pass may go to runs that are not delivered yet.
   const double base = trial.cold ? stored_rate(first) : second.rows_per_second();
   const double rate = trial.cold ? stored_rate(trial.pass) : trial.pass.rows_per_second();
   return base > 0 ? rate / base : 0;
@@ -120,7 +123,7 @@ double BenchReport::stored_rate(const ReadingPass& pass) const noexcept {
 Shares BenchReport::shares(const ReadingPass& pass) const noexcept {
   Shares shares{};
   const auto add = [&](Part part, double seconds) { shares[static_cast<std::size_t>(part)] += std::max(0.0, seconds); };
-  // Time of several parts is divided among them in the proportions of the bare walk.
+  // If a time covers several parts, divide it in the proportions of the bare walk.
   const auto split = [&](double seconds, std::initializer_list<std::pair<Part, double>> among) {
     double sum = 0;
     for (const auto& [part, walked] : among) sum += walked;
@@ -132,7 +135,7 @@ Shares BenchReport::shares(const ReadingPass& pass) const noexcept {
   split(pass.time_decoding, {{Part::decoding, limits.decode_seconds}, {Part::checks, limits.check_seconds}});
   if (columns) {
     add(Part::columns, pass.time_gathering);
-  } else if (2 * pass.direct_bytes > pass.read_bytes) {  // gathering reads and checks
+  } else if (2 * pass.direct_bytes > pass.read_bytes) {  // gathering then reads and checks, too
     split(pass.time_gathering, {{Part::reading, limits.read_seconds},
                                 {Part::checks, limits.check_seconds},
                                 {Part::copying, limits.copy_seconds}});

@@ -21,7 +21,8 @@ namespace {
 
 using BenchClock = std::chrono::steady_clock;
 
-/// They stay open; the reader that is measured needs the other descriptors.
+/// The most shards that a sample opens. They stay open, and the reader that is measured needs the
+/// other descriptors.
 std::size_t most_shards() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
@@ -31,10 +32,10 @@ std::size_t most_shards() {
 /// Whether a reader reads this record straight into its row.
 constexpr std::uint32_t kDirectBytes = 16 << 10;
 constexpr std::size_t kReadBytes = 256 << 10;
-/// Opening a file caches its ends.
+/// The share that opening a file may cache, by reading its ends.
 constexpr double kColdShare = 0.05;
 
-/// The shards that have records, or some of them at equal distances.
+/// The shards with records, or some of them at equal distances.
 std::vector<std::uint32_t> choose_shards(const Dataset& dataset) {
   std::vector<std::uint32_t> filled;
   for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
@@ -52,7 +53,7 @@ bool is_direct(const detail::ShardFile& shard, std::size_t block) {
          shard.blocks()[block].raw_bytes >= kDirectBytes;
 }
 
-/// End of the piece that begins with a block.
+/// The end of the piece that begins with block `first`.
 std::size_t piece_end(const detail::ShardFile& shard, std::size_t first) {
   std::size_t end = first + 1;
   if (is_direct(shard, first)) return end;
@@ -64,7 +65,7 @@ std::size_t piece_end(const detail::ShardFile& shard, std::size_t first) {
   return end;
 }
 
-/// Consecutive pieces from the middle of a shard.
+/// Adds consecutive pieces from the middle of a shard.
 void take_pieces(std::uint32_t file, std::uint64_t most_bytes, BlockSample& sample) {
   const detail::ShardFile& shard = sample.files[file];
   const std::size_t blocks = shard.blocks().size();
@@ -91,8 +92,8 @@ void take_pieces(std::uint32_t file, std::uint64_t most_bytes, BlockSample& samp
   }
 }
 
-/// Share of the pages of a file that are in the page cache. Negative if it is unknown: to a user without write
-/// permission, the system shows every page as cached.
+/// The share of a file's pages that are in the page cache. Negative if unknown: the system shows
+/// every page as cached to users without write permission.
 double cached_share(const detail::InputFile& file) {
   struct stat about {};
   if (file.size() == 0 || ::fstat(file.fd(), &about) != 0) return -1;

@@ -11,7 +11,7 @@
 
 namespace dovetail::tools {
 
-/// Blocks from shards all over a dataset, as many from each, in a random order.
+/// Blocks from shards all over a dataset, equally many from each, in random order.
 struct BlockSample {
   /// The blocks of one run, which are read together; or a large record, which is read straight into its row.
   struct Piece {
@@ -29,8 +29,8 @@ struct BlockSample {
   std::uint64_t zstd_bytes = 0;        ///< Raw bytes in zstd blocks.
 };
 
-/// Opens at most 16 shards, or fewer if the descriptor limit is low. Chooses no blocks yet. Errors: those of
-/// `open_shard`.
+/// Opens at most 16 shards, or fewer if the descriptor limit is low. Chooses no blocks yet.
+/// Errors: those of `open_shard`.
 Result<BlockSample> open_sample(const Dataset& dataset);
 
 /// Chooses pieces of up to `most_bytes` stored and `most_bytes` raw bytes, but at least one piece.
@@ -38,16 +38,16 @@ void choose_blocks(std::uint64_t most_bytes, BlockSample& sample);
 
 /// A sequential read of files, as by `cat`.
 struct SequentialRead {
-  double cached_share = 0;  ///< Share of the files cached before; negative if unknown.
+  double cached_share = 0;  ///< Share that was cached before; negative if unknown.
   std::uint64_t bytes = 0;
   double seconds = 0;
 
   double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
-/// Reads the files of a sample one after the other, for about `seconds`. Then drops what was not cached before from the
-/// page cache, so that the next measurement finds the original state.
-/// Errors: the system's.
+/// Reads the files of a sample one after the other, for about `seconds`. Then drops from the page
+/// cache what was not cached before, so that the next measurement finds the original state.
+/// Errors: those of the system.
 Result<SequentialRead> read_sequentially(const BlockSample& sample, double seconds);
 
 }  // namespace dovetail::tools

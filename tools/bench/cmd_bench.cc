@@ -25,11 +25,12 @@ constexpr std::uint32_t kDefaultBatch = 64;
 constexpr std::uint32_t kMostSeconds = 3600;
 /// Larger than the caches of a processor.
 constexpr std::uint64_t kSampleBytes = 256 << 20;
-/// Shares of the time; the rest goes to reading with a warm page cache.
+/// Shares of the time. The rest is for reading with a warm page cache.
 constexpr double kCat = 0.1;
 constexpr double kFirstPass = 0.3;
 constexpr double kCold = 0.1;
-/// Measurements that are compared alternate, so that other load on the machine affects all of them.
+/// Measurements that are compared take turns, so that other load on the machine affects them
+/// equally.
 constexpr int kTurns = 4;
 
 struct BenchArguments {
@@ -42,7 +43,7 @@ struct BenchArguments {
   bool json = false;
 };
 
-/// The plan to read; flags that a saved plan or a state sets are taken from it.
+/// The plan to read. A saved plan or a state determines the options that flags do not set.
 Result<PlanRequest> request_plan(BenchArguments& arguments) {
   PlanFlags& plan = arguments.plan;
   if (plan.plan_path.empty()) {
@@ -66,7 +67,7 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   }
 }
 
-/// Trials that use the cores differently.
+/// Trials with other numbers of threads.
 std::vector<std::pair<Trial, ReaderOptions>> other_threads(const ReaderOptions& reader, const BenchReport& report) {
   std::vector<std::pair<Trial, ReaderOptions>> trials;
   for (const unsigned threads : {std::max(1u, report.threads / 2), report.cores}) {
@@ -77,7 +78,7 @@ std::vector<std::pair<Trial, ReaderOptions>> other_threads(const ReaderOptions& 
   return trials;
 }
 
-/// The bare walk, the second pass, and the trials.
+/// Measures the bare walk, the second pass and the trials.
 Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, const ReaderOptions& reader,
                           std::uint64_t steps, double seconds, BenchReport& report) {
   const WalkOptions walk{.batch = report.batch, .open_runs = reader.plan.open_runs, .threads = report.threads};
@@ -97,7 +98,7 @@ Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, con
   return {};
 }
 
-/// Reading past the page cache, which is as cold as a first pass can be. If it fails, `bench` itself does not.
+/// Reads past the page cache, as a cold first pass would. Its failure is not a failure of `bench`.
 void try_direct(const Dataset& dataset, ReaderOptions reader, std::uint64_t steps, double seconds,
                 BenchReport& report) {
   Trial trial{.option = "--storage io_uring_direct", .cold = true, .pass = {}};
@@ -137,7 +138,7 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   report.cores = std::max(1u, std::thread::hardware_concurrency());
   report.threads = reader.decode_threads > 0 ? std::min(reader.decode_threads, report.cores) : report.cores;
   report.columns = reader.columns.has_value();
-  // First of all, to find the page cache as it was.
+  // Before all other measurements, to find the page cache in its original state.
   DOVETAIL_ASSIGN(BlockSample sample, open_sample(dataset));
   DOVETAIL_ASSIGN(report.cat, read_sequentially(sample, kCat * seconds));
   Result<void> read = read_pass(dataset, reader, steps - start.step, true, kFirstPass * seconds, report.first);
@@ -150,7 +151,8 @@ Result<BenchReport> measure(BenchArguments& arguments) {
     left -= kCold * seconds;
   }
   choose_blocks(std::min(kSampleBytes, report.first.bytes), sample);
-  // A reader that reached the end can continue: a new one would touch new memory.
+  // If the reader reached the end of the epoch, let it go on to the next one: a new reader would
+  // touch new memory.
   if (same_steps == steps && !reader.plan.mix.enabled()) reader.epochs = 0;
   read = measure_warm(dataset, sample, reader, reader.epochs == 0 ? UINT64_MAX : same_steps, left, report);
   if (!read) return read.error();

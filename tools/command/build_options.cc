@@ -45,7 +45,7 @@ std::string version_text() {
   listing.add("Snappy decoder", DOVETAIL_BUILD_SNAPPY_DECODER);
   listing.add("CRC32C here", crc());
   std::string text = listing.to_text();
-  text.pop_back();  // CLI11 ends the last line
+  text.pop_back();  // CLI11 adds the last line break
   return "dovetail " + version() + '\n' + text;
 }
 

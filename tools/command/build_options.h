@@ -5,11 +5,11 @@
 
 namespace dovetail::tools {
 
-/// "0.1.0".
+/// For example "0.1.0".
 std::string version();
 
-/// The answer to `--version`: name and version in the first line, then the build options and the code paths chosen on
-/// this machine.
+/// The output of `--version`: name and version in the first line, then the build options, and the
+/// code paths chosen on this machine.
 std::string version_text();
 
 }  // namespace dovetail::tools

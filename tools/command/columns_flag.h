@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns that a command decodes records into.
+// The flag for the columns into which a command decodes records.
 #pragma once
 
 #include <optional>

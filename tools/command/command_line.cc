@@ -92,7 +92,7 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
-/// "none or snappy", "drop, pad or wrap".
+/// For example "none or snappy" and "drop, pad or wrap".
 std::string one_of(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -128,7 +128,7 @@ FlagSpec describe(const CLI::Option& option) {
   return flag;
 }
 
-/// In the order of the help: arguments, then the flags of each group.
+/// The flags in the order of the help: arguments, then the flags of each group.
 std::vector<FlagSpec> describe_flags(const CLI::App& app) {
   std::vector<FlagSpec> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -162,7 +162,8 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
-/// The flag that an unknown one was probably meant to be: the same letters, a similar name, or a longer one.
+/// The flag that an unknown flag probably means: one with the same letters, a similar name, or a
+/// longer name.
 std::string meant_flag(const std::string& name, const std::vector<std::string>& known) {
   const auto letters = [](std::string text) {
     std::erase_if(text, [](char c) { return c == '-' || c == '_'; });
@@ -179,7 +180,7 @@ std::string meant_flag(const std::string& name, const std::vector<std::string>& 
   return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
 }
 
-/// The unknown argument, if any. CLI11 reports it only if no required one is missing.
+/// The unknown argument, if any. CLI11 reports it only if no required argument is missing.
 std::string unknown_argument(const CLI::App& app) {
   std::vector<std::string> left = app.remaining();
   // CLI11 keeps the `--` that ends the options.
@@ -200,7 +201,7 @@ std::string unknown_argument(const CLI::App& app) {
   return {};
 }
 
-/// An option or argument with an empty value, if any; typically a script's variable was empty.
+/// An option or argument with an empty value, if any. Typically a variable of a script was empty.
 std::string empty_value(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const auto& values = option->results();
@@ -279,7 +280,8 @@ Flag Flags::add(const std::string& name, std::optional<std::string>& value, cons
 
 Flag Flags::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, values, help));
-  // Given several times, a flag takes one value each time; otherwise it would take the arguments that follow.
+  // A flag takes one value each time that it is given. Otherwise it would take the arguments that
+  // follow.
   if (name.starts_with('-')) option.allow_extra_args(false);
   return Flag(option).shown_as("");
 }

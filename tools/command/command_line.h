@@ -28,14 +28,14 @@ namespace dovetail::tools {
 class Flag {
  public:
   Flag required();
-  /// What the help shows for its value, and for the default.
+  /// The text for the value in the help, and for the default.
   Flag shown_as(const std::string& type);
   Flag preset(const std::string& text);
-  /// The two flags exclude each other.
+  /// Makes the two flags exclude each other.
   Flag excludes(Flag other);
   /// Takes all arguments up to the next flag.
   Flag takes_all();
-  /// Whether it was given, and its name. Needs: the arguments were parsed.
+  /// Whether the flag was given, and its name. Needs: the arguments were parsed.
   bool given() const;
   std::string name() const;
 
@@ -48,7 +48,7 @@ class Flag {
 /// The flags of one subcommand. The variables bound to them must live until the action has run.
 class Flags {
  public:
-  /// Heading in the help for the flags that follow.
+  /// Sets the heading in the help for the flags that follow.
   void group(const std::string& name) { group_ = name; }
 
   Flag add(const std::string& name, std::string& value, const std::string& help);
@@ -66,7 +66,7 @@ class Flags {
   Flag add_size(const std::string& name, std::uint32_t& value, const std::string& help);
   Flag add_size(const std::string& name, std::uint64_t& value, const std::string& help);
 
-  /// One of several words, each standing for a value.
+  /// One of several words; each stands for a value.
   template <class Value, std::size_t kCount>
   Flag add_choice(const std::string& name, Value& value,
                   const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
@@ -76,7 +76,7 @@ class Flags {
     }
     return add_words(name, words_of(choices), chooser(value, choices), help).preset(preset);
   }
-  /// The same, without a value if it is not given.
+  /// The same; no value if the flag is not given.
   template <class Value, std::size_t kCount>
   Flag add_choice(const std::string& name, std::optional<Value>& value,
                   const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
@@ -117,7 +117,7 @@ class Flags {
   std::string group_;
 };
 
-/// The subcommands and what each does.
+/// The subcommands and their actions.
 class CommandLine {
  public:
   /// Does the work of a subcommand. Returns the exit code, or the failure that determines it.
@@ -130,10 +130,10 @@ class CommandLine {
 
   Flags subcommand(const std::string& name, const std::string& summary, const Examples& examples, Action action);
 
-  /// Everything added so far.
+  /// The specification of everything added so far.
   ProgramSpec describe() const;
 
-  /// What `--help` prints, for a subcommand or the whole program. Needs: the subcommand exists.
+  /// The output of `--help`, for a subcommand or the whole program. Needs: the subcommand exists.
   std::string help(const std::string& command = {}) const;
 
   /// The action to run. If help was requested or the arguments are wrong, prints the help or the error and returns the
@@ -147,14 +147,14 @@ class CommandLine {
  private:
   std::unique_ptr<CLI::App> app_;
   std::string version_;
-  std::map<std::string, Examples> examples_;  // by subcommand; those of the whole without a name
+  std::map<std::string, Examples> examples_;  // by subcommand; an empty name is the whole program
   Action chosen_;
 };
 
 /// The positional PATH of a dataset.
 void add_path(Flags& flags, std::string& path);
 
-/// One or more of them.
+/// One or more such paths.
 void add_paths(Flags& flags, std::vector<std::string>& paths);
 
 void add_json(Flags& flags, bool& json);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command accepts, as plain values. Completions and man pages are made from it, and it comes from the same
-// definition as `--help`.
+// The arguments that the command accepts, as plain values. Completions and man pages are made from
+// this specification. It comes from the same definition as `--help`.
 #pragma once
 
 #include <array>
@@ -10,21 +10,21 @@
 
 namespace dovetail::tools {
 
-/// Command lines that work as they are if their files exist.
+/// Command lines that work without changes if their files exist.
 using Examples = std::array<std::string_view, 2>;
 
 /// One flag or positional argument.
 struct FlagSpec {
-  /// What a shell can offer for its value.
+  /// The kind of value that a shell can complete.
   enum class Takes { nothing, words, file, folder, other };
 
-  std::string name;  ///< With its dashes; without any for a positional argument.
+  std::string name;  ///< With its dashes; a positional argument has none.
   std::string help;
   std::string value;  ///< What the help shows for the value; may be empty.
   std::string preset;
   std::string group;
-  std::vector<std::string> words;     ///< The values that it takes, if it takes `words`.
-  std::vector<std::string> excludes;  ///< Names of the flags that cannot be given with it.
+  std::vector<std::string> words;     ///< The possible values, for `Takes::words`.
+  std::vector<std::string> excludes;  ///< Names of flags that exclude this one.
   Takes takes = Takes::nothing;
   bool positional = false;
   bool required = false;

@@ -17,7 +17,7 @@ std::string replaced(std::string_view text, char what, std::string_view by) {
   return result;
 }
 
-/// Quotes one word for bash and zsh.
+/// Quotes one word for fish.
 std::string fish_quoted(std::string_view text) {
   return '\'' + replaced(replaced(text, '\\', R"(\\)"), '\'', R"(\')") + '\'';
 }

@@ -7,7 +7,7 @@
 
 namespace dovetail::tools {
 
-// Completion scripts for subcommands, flags, the words of a flag, and paths, one per shell.
+// Scripts for each shell that complete subcommands, flags, values of flags, and paths.
 std::string bash_completion(const ProgramSpec& program);
 std::string zsh_completion(const ProgramSpec& program);
 std::string fish_completion(const ProgramSpec& program);

@@ -8,7 +8,8 @@
 
 namespace dovetail::tools {
 
-/// Opens the datasets that PATH... names and joins them in order. Errors: those of `Dataset::open` and `Dataset::join`.
+/// Opens the datasets of PATH... and joins them in order. Errors: those of `Dataset::open` and
+/// `Dataset::join`.
 Result<Dataset> open_datasets(const std::vector<std::string>& paths);
 
 }  // namespace dovetail::tools

@@ -5,14 +5,14 @@
 
 namespace dovetail::tools {
 
-// Scripts rely on these; they are part of the command's interface.
+// Exit codes are part of the command's interface, because scripts rely on them.
 inline constexpr int kExitGood = 0;
 inline constexpr int kExitDamaged = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitIo = 3;
-inline constexpr int kExitInterrupted = 130;  ///< What shells report for a program that SIGINT ended.
+inline constexpr int kExitInterrupted = 130;  ///< The code that shells report after SIGINT.
 
-/// The exit code for a failure. A closed pipe is `kExitGood`: its reader has all that it wanted.
+/// The exit code for a failure. A closed pipe is `kExitGood`, because its reader wants no more.
 int exit_code(const Error& error) noexcept;
 
 /// Prints `dovetail: error: ...` on standard error and returns the exit code. Prints nothing for a closed pipe.

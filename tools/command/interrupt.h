@@ -3,11 +3,11 @@
 
 namespace dovetail::tools {
 
-/// From here on SIGINT and SIGTERM set a flag instead of ending the process, so that work in progress can be undone. A
-/// second signal ends it at once.
+/// From now on, the first SIGINT or SIGTERM sets a flag instead of ending the process, so that work
+/// in progress can be undone. A second signal ends the process at once.
 void catch_interrupts();
 
-/// Whether a signal came.
+/// Whether such a signal arrived.
 bool interrupted() noexcept;
 
 }  // namespace dovetail::tools

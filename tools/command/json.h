@@ -13,7 +13,7 @@ namespace dovetail::tools {
 /// were added.
 std::string to_line(const boost::json::value& value);
 
-/// The parsed value. Needs: the text is JSON.
+/// Parses JSON. Needs: the text is valid JSON.
 boost::json::value from_text(const std::string& text);
 
 }  // namespace dovetail::tools

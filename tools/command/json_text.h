@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends values to a text of JSON directly: numbers keep their kind, and no tree is built in memory.
+// Appends JSON values directly to a text: numbers keep their type, and no tree is built in memory.
 #pragma once
 
 #include <cstdint>

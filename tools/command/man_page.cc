@@ -60,15 +60,15 @@ std::string page_name(const ProgramSpec& program, std::string_view command) {
   return command.empty() ? program.name : program.name + '-' + std::string(command);
 }
 
-/// Left-adjusted, because flags and their values must not be stretched. groff 1.23 adjusts each list entry anew and
-/// needs the string; older versions need the request.
+/// Text is left-adjusted, because flags and their values must not be stretched. groff 1.23 adjusts
+/// each list entry anew and needs the string. Older versions need the request.
 std::string title(const ProgramSpec& program, std::string_view command, std::string_view summary) {
   return ".TH \"" + roff(upper(page_name(program, command))) + "\" 1 \"\" \"" + roff(program.name) + ' ' +
          roff(program.version) + "\" \"Dovetail\"\n.ds AD l\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) +
          " \\- " + roff(summary) + '\n';
 }
 
-/// A line may break between two alternatives.
+/// Allows a line break between two alternatives.
 std::string value_text(const FlagSpec& flag) {
   if (flag.takes != FlagSpec::Takes::words) return italic(flag.value);
   std::string text;
@@ -104,7 +104,7 @@ std::string flags_text(const std::vector<FlagSpec>& flags) {
   return text;
 }
 
-/// Each example on a line of its own, not filled.
+/// Puts each example on a line of its own, without filling.
 std::string examples_text(const Examples& examples) {
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string_view example : examples) text += roff(example) + '\n';

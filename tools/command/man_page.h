@@ -8,13 +8,13 @@
 
 namespace dovetail::tools {
 
-// Pages for man(1), as groff `man` macros. The same specification gives the same bytes.
+// Pages for man(1), in groff `man` macros. The same specification always gives the same bytes.
 
-/// dovetail(1): the subcommands.
+/// The page dovetail(1), with the subcommands.
 std::string man_page(const ProgramSpec& program);
-/// dovetail-SUBCOMMAND(1).
+/// The page dovetail-SUBCOMMAND(1).
 std::string man_page(const ProgramSpec& program, const CommandSpec& command);
-/// "dovetail-inspect.1"; for an empty name, the page of the program itself.
+/// For example "dovetail-inspect.1". An empty `command` means the page of the program itself.
 std::string man_file_name(const ProgramSpec& program, std::string_view command);
 
 }  // namespace dovetail::tools

@@ -20,7 +20,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Null if it is not set.
+/// Null if the variable is not set.
 const char* variable(const char* name) {
   return std::getenv(name);
 }
@@ -37,7 +37,8 @@ std::string_view pager_command() {
   return "less";
 }
 
-/// Whether the program of a command exists. A command that begins with anything but a name is left to the shell.
+/// Whether the program of a command exists. True for commands that do not begin with a plain name;
+/// the shell checks them.
 bool is_there(std::string_view command) {
   const std::string_view program = command.substr(0, command.find_first_of(" \t"));
   if (program.find_first_of("/\"'$\\;|&(=") != std::string_view::npos) return true;
@@ -75,7 +76,8 @@ int spawn(const char* command, int input, ::pid_t& process) {
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-  // This program ignores both signals; a pager that inherited that would not end when its own output is closed.
+  // This program ignores both signals. A pager that inherited that would not end when its own
+  // output is closed.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGPIPE);
@@ -109,7 +111,8 @@ void Pager::start(const char* command) {
   terminal_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (terminal_ >= 0 && spawn(command, ends[0], pager_) == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
-    // The pager reads the keyboard. When it ends, the pipe closes, and this program ends too.
+    // Only the pager reacts to the keyboard. When it ends, the pipe closes, and this program ends
+    // as well.
     std::signal(SIGINT, SIG_IGN);
   } else {
     pager_ = -1;
@@ -120,7 +123,7 @@ void Pager::start(const char* command) {
 
 Pager::~Pager() {
   if (pager_ >= 0) {
-    ::dup2(terminal_, STDOUT_FILENO);  // the last writing end of the pipe
+    ::dup2(terminal_, STDOUT_FILENO);  // closes the last writing end of the pipe
     while (::waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {
     }
     std::signal(SIGINT, SIG_DFL);

@@ -28,7 +28,7 @@ std::string progress_text(const std::string& verb, std::uint64_t records, std::u
   if (share_done < 0) return text;
   const double share = std::min(share_done, 1.0);
   text += ", " + percent(share, 0);
-  // Earlier, the estimate would be too inaccurate.
+  // With less progress, the estimate would be too inaccurate.
   constexpr double kEnough = 0.005;
   if (share < kEnough) return text;
   return text + ", " + duration(std::ceil(seconds * (1 - share) / share)) + " left";

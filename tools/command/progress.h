@@ -7,12 +7,13 @@
 
 namespace dovetail::tools {
 
-/// The text of the line: records, bytes and bytes per second. If the share of the work done is known (not negative),
-/// also that share and the time left at the same speed.
+/// The text of the line: records, bytes and bytes per second. If `share_done` is known, which means
+/// not negative, also that share and the time left at the same speed.
 std::string progress_text(const std::string& verb, std::uint64_t records, std::uint64_t bytes, double share_done,
                           double seconds);
 
-/// A progress line on standard error, rewritten as work goes on; nothing if that is not a terminal.
+/// A progress line on standard error, rewritten as work goes on. No line if standard error is not a
+/// terminal.
 class Progress {
  public:
   explicit Progress(std::string verb);

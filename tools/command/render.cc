@@ -58,7 +58,7 @@ std::string shell_quoted(std::string_view text) {
 }
 
 std::string duration(double seconds) {
-  // Also keeps the conversion in range.
+  // The limits also keep the conversion in range.
   const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 3e10));
   const auto two_digits = [](std::uint64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
   if (whole < 60) return std::to_string(whole) + " s";

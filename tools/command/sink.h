@@ -19,7 +19,8 @@ class Sink {
   static Sink standard_output();
   /// Creates or truncates a file.
   static Result<Sink> create(const std::string& path);
-  /// Creates a file. The name must be unused, even by a link. Errors: EEXIST; the system's.
+  /// Creates a file. Nothing may have this name, not even a link. Errors: EEXIST; those of the
+  /// system.
   static Result<Sink> create_new(const std::string& path);
 
   Sink(Sink&& other) noexcept;
@@ -28,7 +29,7 @@ class Sink {
 
   void write(std::string_view text);
   void write(ByteView bytes) { write(as_chars(bytes)); }
-  /// False after a failed write: further output is lost.
+  /// False after a failed write. Further output is lost.
   bool good() const noexcept { return good_; }
   /// Flushes the buffer, and closes a file.
   Result<void> finish();
@@ -45,7 +46,7 @@ class Sink {
   int errno_ = 0;
 };
 
-/// Writes a text to standard output and gives the exit code. A closed pipe takes the text, not the verdict.
+/// Writes a text to standard output and returns `code`. Output to a closed pipe is not an error.
 Result<int> print(std::string_view text, int code = kExitGood);
 
 }  // namespace dovetail::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of --from.
+// The words for --from.
 #pragma once
 
 #include <array>

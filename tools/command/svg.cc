@@ -60,7 +60,7 @@ std::string xml_text(std::string_view text) {
         escaped += "&quot;";
         break;
       default:
-        // Bytes above 0x7F belong to characters that `visible_lines` has checked.
+        // Bytes above 0x7F belong to valid characters; `visible_lines` has checked that.
         if (static_cast<unsigned char>(c) >= 0x20) {
           escaped += c;
         } else {

@@ -10,7 +10,8 @@ namespace dovetail::tools {
 /// Text for XML: markup is escaped, and characters that XML does not allow become U+FFFD.
 std::string xml_text(std::string_view text);
 
-/// A colour of a scale from dark blue over green to yellow, suitable for the colour-blind: `place` in [0, 1].
+/// A colour on a scale from dark blue over green to yellow, which colour-blind people can read.
+/// `place` is in [0, 1].
 std::string scale_colour(double place);
 
 /// A drawing, built from top to bottom. Lengths are pixels.
@@ -34,7 +35,7 @@ class Svg {
     Anchor anchor = Anchor::start;
     std::string_view colour = "#333";
     bool bold = false;
-    bool turned = false;  ///< Reads upwards, along a vertical axis.
+    bool turned = false;  ///< Runs upwards, along a vertical axis.
   };
   void text(double x, double y, std::string_view text, const TextStyle& style);
   void text(double x, double y, std::string_view text);

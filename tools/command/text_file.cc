@@ -46,7 +46,8 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-/// Devices, pipes, and names of open files such as /dev/stdout. No temporary file can stand beside them.
+/// Devices, pipes, and names of open files such as /dev/stdout. A temporary file cannot be created
+/// beside them.
 bool is_special(const std::string& path) {
   struct stat found {};
   const bool there = ::stat(path.c_str(), &found) == 0;
@@ -54,7 +55,7 @@ bool is_special(const std::string& path) {
   return there && (folder_of(path) == "/dev" || path.starts_with("/dev/fd/") || path.starts_with("/proc/"));
 }
 
-/// A TFRecord is a file of Dovetail's if an index lies beside it.
+/// A file that begins as a Dovetail file, or a TFRecord with an index beside it.
 bool is_dovetail_file(const std::string& path) {
   if (::access((path + format::kTfrecordIndexSuffix).c_str(), F_OK) == 0) return true;
   const Descriptor file(path, O_RDONLY);
@@ -63,7 +64,8 @@ bool is_dovetail_file(const std::string& path) {
          head == format::kFileMagic;
 }
 
-/// An unpredictable hidden name: processes in containers may have the same id, and somebody may plant links.
+/// An unpredictable hidden name, because processes in containers may have the same id, and an
+/// attacker may plant links.
 std::string random_name() {
   std::random_device source;
   return ".dovetail-tmp-" + format::hex64(std::uint64_t{source()} << 32 | source());
@@ -75,7 +77,7 @@ Result<void> sync(const std::string& path, int flags) {
   return {};
 }
 
-/// Compares through links; also works if a file does not exist yet.
+/// Follows links. Also works if a file does not exist yet.
 bool is_same_file(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -119,7 +121,7 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   }
   const Descriptor file(path, O_RDONLY);
   if (!file.good()) return Error::from_errno(errno).in_file(path);
-  // Reading one byte more detects a file that is too long.
+  // Reading one byte more than allowed detects a file that is too long.
   std::string text(max_bytes + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -159,7 +161,7 @@ Result<void> check_outputs(const std::vector<std::string>& outputs, const std::v
 Result<NewFile> NewFile::create(const std::string& path) {
   DOVETAIL_TRY(check_output(path));
   if (is_special(path)) {
-    // Opened again, a file behind /dev/stdout would be written from its start twice.
+    // Opening /dev/stdout again would write a file behind it from its start, over earlier output.
     Result<Sink> sink = path == "/dev/stdout" ? Result<Sink>(Sink::standard_output()) : Sink::create(path);
     return sink ? Result<NewFile>(NewFile(std::move(*sink), path, {})) : sink.error();
   }

@@ -16,18 +16,22 @@ namespace dovetail::tools {
 /// Checks that a path is local. Errors: `invalid_option` for an address.
 Result<void> check_local(const std::string& path);
 
-/// Reads a whole small file. Errors: the system's; `bad_state` for more than `max_bytes`; those of `check_local`.
+/// Reads a whole small file. Errors: those of the system; `bad_state` for more than `max_bytes`;
+/// those of `check_local`.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 
-/// Checks that outputs may be written to these paths, before the work for them is done. An empty path means no output.
-/// Errors: `already_exists` for a file of Dovetail's, which is never replaced by a text, for one of the `inputs`, and
-///         for two outputs of one name; the system's, with advice if a folder is missing; those of `check_local`.
+/// Checks that outputs may be written to these paths, before the work for them is done. An empty
+/// path means no output.
+/// Errors: `already_exists` for a file of Dovetail, which is never replaced by a text, for one of
+///         the `inputs`, and for two outputs with one name; those of the system, with advice if a
+///         folder is missing; those of `check_local`.
 Result<void> check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// A file that is replaced atomically: readers find the old text or the new one, also after a failure or a power cut.
-/// Until then the new text is in a temporary file beside it. Devices and pipes are written directly.
+/// A file that is replaced atomically: readers find the old text or the new text, also after a
+/// failure or a power cut. Until `finish` the new text is in a temporary file beside it. Devices
+/// and pipes are written directly.
 ///
-/// Ownership: destroying it removes an unfinished file.
+/// Ownership: the destructor removes an unfinished file.
 class NewFile {
  public:
   /// Errors: those of `check_outputs`.
@@ -37,7 +41,8 @@ class NewFile {
   ~NewFile();
 
   Sink& sink() noexcept { return sink_; }
-  /// Gives the file its name. Errors: the system's, naming the file; the temporary file is removed.
+  /// Gives the file its name. Errors: those of the system, naming the file; the temporary file is
+  /// then removed.
   Result<void> finish();
 
  private:
@@ -49,7 +54,7 @@ class NewFile {
   std::string aside_;  ///< Path of the temporary file, if there is one.
 };
 
-/// Replaces a file in this way. Errors: those of `ReplacedFile`.
+/// Replaces a file by means of `NewFile`. Errors: those of `NewFile`.
 Result<void> replace_text(const std::string& path, std::string_view text);
 
 }  // namespace dovetail::tools
