@@ -37,7 +37,7 @@ struct Inspection {
   RecordSurvey survey;
   std::optional<FeaturesReport> features;
 
-  // Only for a dataset.
+  // Set only for a dataset.
   struct CodecShare {
     std::uint64_t blocks = 0;
     std::uint64_t raw_bytes = 0;
@@ -50,7 +50,7 @@ struct Inspection {
   bool has_manifest = false;
   std::vector<ShardDescription> shards;
 
-  // Only for another format.
+  // Set only for another format.
   std::string compression;
   std::uint64_t files = 0;
   LeftOut left_out;

@@ -125,7 +125,7 @@ Result<int> run(const ShowArguments& arguments) {
   } else {
     out.write(arguments.json ? to_json_text(dataset, rows) : to_text(dataset, rows));
   }
-  // Records before a failure are good and are written first.
+  // Write the records before a failure first; they are good.
   const Result<void> written = out.finish();
   if (!read) return read.error();
   if (!written) return written.error();

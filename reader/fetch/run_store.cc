@@ -15,7 +15,7 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr int kColdFor = 16;  // so many reads in a row that need not wait end the cold state
+constexpr int kColdFor = 16;  // reads in a row without waiting that end the cold state
 
 }  // namespace
 

@@ -31,8 +31,8 @@ struct RowRead {
   std::uint64_t at = 0;         ///< Offset of a placed record in the values.
   std::span<std::byte> record;  ///< Memory of a placed record; else empty.
   AlignedBuffer stored;         ///< Memory of a block that is not placed.
-  std::span<std::byte>
-      into;           ///< Where it is read to; of a large record that is not encoded, without what lies before it.
+  /// The memory that is read to. For a placed record that is not encoded, without its head.
+  std::span<std::byte> into;
   Result<void> read;  ///< Result of the read.
   std::optional<Error> damage;
   std::uint32_t retried = 0;

@@ -77,7 +77,7 @@ class SlotFill {
 
   /// Number of batches that are complete.
   std::uint32_t ready_batches() const noexcept { return ready_; }
-  /// Why the next batch cannot be completed.
+  /// The error because of which the next batch cannot be completed.
   const std::optional<Error>& error() const noexcept { return error_; }
   const std::shared_ptr<SlotLease>& lease() const noexcept { return rows_.lease(); }
   std::shared_ptr<SlotLease> take_lease() noexcept { return rows_.take_lease(); }

@@ -116,7 +116,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     std::optional<Position> position;     ///< Position after the batch; after an end, the beginning of the next epoch.
   };
   HandedOver handed_over() const;
-  /// Adds what was delivered, and where time went.
+  /// Adds the counts of delivered items and the times of waiting to `stats`.
   void add_to(ReaderStats& stats) const;
 
  private:
@@ -124,7 +124,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     std::optional<Outcome> outcome;
   };
   using AsyncRequest = detail::AsyncRequest<Batch>;
-  /// As in `ReaderStats`.
+  /// The same counts as in `ReaderStats`.
   struct Counts {
     std::uint64_t batches = 0;
     std::uint64_t rows = 0;
@@ -140,7 +140,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     HandedOver last;
     Counts counts;
   };
-  /// How fast the trainer requests the next batch.
+  /// The pace at which the trainer requests batches.
   struct TrainerPace {
     std::atomic<bool> busy = false;    ///< The trainer does little but request batches.
     bool was_busy = false;             ///< `busy` before the trainer had to wait.
@@ -151,10 +151,10 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Times of waiting, by cause.
   struct Waits {
     StallClock clock;
-    Stall cause = Stall::storage;  ///< What an outstanding request waits for.
+    Stall cause = Stall::storage;  ///< The reason why an outstanding request waits.
     std::optional<Clock::time_point> first_request;
   };
-  /// A request, its outcome, and what was delivered before it.
+  /// A request, its outcome, and the facts about deliveries before it.
   struct Completion {
     std::shared_ptr<AsyncRequest> request;
     Outcome outcome;
@@ -171,7 +171,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Gives the front item to the outstanding request, if there are both.
   void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
-  /// The state of the clock: what time is spent on now.
+  /// The state of the clock now.
   Stall stall_locked() const;
   void update_clock_locked();
   /// The same, if the time now is known.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs CUDA, in a build without it: everything says so.
+// The functions that need CUDA, for builds without it: all return an error.
 #include "reader/memory/device_events.h"
 #include "reader/memory/device_ring.h"
 #include "reader/memory/host_registration.h"

@@ -8,7 +8,7 @@
 
 namespace dovetail::detail {
 
-/// What a reader waits for.
+/// The state of a reader: the cause of a wait, or `filling` if no request and no batch waits.
 enum class Stall : std::uint8_t { storage, decode, transform, slot, consumer, filling };
 
 /// Adds up how long a reader has been in each state. Threads: none; its owner locks.

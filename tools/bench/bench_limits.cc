@@ -18,7 +18,7 @@ namespace {
 
 using BenchClock = std::chrono::steady_clock;
 
-/// Bytes of all open runs, over all threads: what the budget of a reader allows.
+/// The most bytes of all open runs, over all threads, as in the budget of a reader.
 constexpr std::uint64_t kGroupBytes = 64 << 20;
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kLeastRing = 64 << 10;
@@ -31,7 +31,7 @@ void keep(const void* data) {
   asm volatile("" : : "r"(data) : "memory");
 }
 
-/// Adds the time since the last call to what is being measured.
+/// Adds the time since the last call to one of the measured times.
 class Lap {
  public:
   void into(double& seconds) {

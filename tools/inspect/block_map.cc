@@ -26,7 +26,8 @@ std::string hint(const BlockCell& cell, std::span<const ShardDescription> shards
   return text + (cell.compressed == cell.blocks ? "compressed" : "compressed in " + std::to_string(cell.compressed));
 }
 
-/// Share that compression saved; 0 if no block is compressed, so that the map has one colour.
+/// The share that compression saved. 0 if no block is compressed, so that the map then has one
+/// colour.
 double share_saved(const BlockCell& cell) {
   if (cell.compressed == 0 || cell.raw_bytes <= cell.stored_bytes) return 0;
   return 1 - static_cast<double>(cell.stored_bytes) / static_cast<double>(cell.raw_bytes);

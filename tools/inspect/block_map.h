@@ -16,7 +16,7 @@ struct BlockCell {
   std::uint32_t first_shard = 0;
   std::uint64_t first_block = 0;  ///< Counted over all shards.
   std::uint64_t blocks = 0;
-  std::uint64_t compressed = 0;  ///< Number of compressed blocks among them.
+  std::uint64_t compressed = 0;  ///< Number of compressed blocks in the cell.
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
@@ -27,10 +27,10 @@ struct BlockMap {
   std::uint64_t blocks_per_cell = 1;  ///< The last cell may have fewer.
 };
 
-/// Makes at most `most` cells of equally many blocks. Needs: `most > 0`.
+/// Makes at most `most` cells, with equally many blocks each. Needs: `most > 0`.
 BlockMap map_blocks(std::span<const ShardDescription> shards, std::size_t most);
 
-/// A drawing for a page.
+/// The map as a drawing for a page.
 std::string block_map_svg(const BlockMap& map, std::span<const ShardDescription> shards);
 
 }  // namespace dovetail::tools

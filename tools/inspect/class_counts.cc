@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostClassFeatures = 6;
 constexpr std::uint64_t kMostClasses = 100;
-constexpr std::size_t kClassNameBytes = 60;  // shown
+constexpr std::size_t kClassNameBytes = 60;  // bytes of a name that are shown
 
 bool has_classes(const FeatureStats& stats) {
   const bool discrete = stats.kind == ValueKind::ints || stats.kind == ValueKind::bytes;

@@ -7,8 +7,9 @@
 
 namespace dovetail::tools {
 
-/// Counts the records of each class, for features with one value per record, few distinct values, and exact counts.
-/// Numbers get their names from the metadata (`kClassesKey`). Empty if there is no such feature.
+/// Counts the records of each class, for features with one value per record, few distinct values
+/// and exact counts. The metadata (`kClassesKey`) gives numbers their names. Empty if there is no
+/// such feature.
 std::string classes_html(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail inspect`: shows what a file contains.
+// `dovetail inspect`: shows the content of a dataset or of records in other formats.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -27,10 +27,10 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Total bytes of the images of a page.
+/// The total bytes of the images on a page.
 constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 
-/// Bytes of a record to show.
+/// The bytes of a record that are shown.
 constexpr std::size_t kPreviewBytes = 512;
 
 struct InspectArguments {
@@ -64,7 +64,7 @@ int verdict(const inspect::Inspection& inspection) noexcept {
   return inspection.damaged() ? kExitDamaged : kExitGood;
 }
 
-/// With a line of progress on a terminal.
+/// Inspects with a progress line on a terminal.
 Result<inspect::Inspection> inspect_input(const InspectArguments& arguments) {
   std::optional<Progress> line;
   std::string_view work;

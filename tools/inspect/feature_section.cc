@@ -16,7 +16,7 @@ namespace dovetail::tools {
 
 namespace {
 
-constexpr std::size_t kCardNameBytes = 160;  // shown
+constexpr std::size_t kCardNameBytes = 160;  // bytes of a name that are shown
 constexpr std::size_t kTopShown = 5;
 constexpr std::size_t kMostOptionBytes = 64 * 1024;  // longer options are not shown
 

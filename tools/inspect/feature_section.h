@@ -8,11 +8,11 @@
 
 namespace dovetail::tools {
 
-/// Most feature cards on the page; `--json` has all features.
+/// The most feature cards on the page. `--json` has all features.
 inline constexpr std::size_t kMostFeatureCards = 1000;
 
-/// Statistics of features for the page: the option that reads them as columns, if any, and a card for each. Needs: a
-/// feature.
+/// Statistics of features for the page: the option that reads them as columns, if there is one, and
+/// a card for each feature. Needs: at least one feature.
 std::string features_html(const FeaturesReport& report, const std::string& columns);
 
 }  // namespace dovetail::tools

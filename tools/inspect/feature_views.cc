@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kShownNameBytes = 60;
 constexpr std::size_t kShownTop = 5;
 
-/// A histogram in one line: a block for each bar, as high as its share of the largest.
+/// A histogram in one line: each bar is a block character, with a height relative to the largest
+/// bar.
 std::string spark_line(const Histogram& histogram) {
   constexpr std::array<std::string_view, 9> kBlocks = {" ",
                                                        "\xE2\x96\x81",

@@ -11,22 +11,22 @@
 
 namespace dovetail::tools {
 
-/// A number with up to six digits; an integer of up to 15 digits is shown in full.
+/// A number with up to six digits. Integers of up to 15 digits are shown in full.
 std::string number_text(double value);
 
-/// Empty lists, and floats that are not finite, each after a separator.
+/// The counts of empty lists, and of floats that are not finite, each after a separator.
 std::string oddities(const FeatureStats& stats, std::string_view separator);
 
-/// "1", "3 - 17": the lengths of lists.
+/// The lengths of lists, for example "1" or "3 - 17".
 std::string lengths_text(const FeatureStats& stats);
 
-/// "10", "~60012": a tilde marks an estimate.
+/// For example "10" or "~60012", where the tilde marks an estimate.
 std::string distinct_text(const FeatureStats& stats);
 
-/// A value of a feature in one line: texts in quotes, bytes that are not UTF-8 in hex.
+/// A value of a feature in one line: texts in quotes, and bytes that are not UTF-8 in hex.
 std::string shown_value(const FeatureStats& stats, const std::string& value);
 
-/// What was read, and what is missing.
+/// The records that were read, and those that are missing.
 std::string features_note(const FeaturesReport& report);
 
 /// The option that reads all columns, quoted for a shell; empty if there is no column.

@@ -8,7 +8,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// U+2400 and up are pictures of the control characters; U+2421 is the picture of DEL.
+/// U+2400 + c is the picture of control character c, and U+2421 that of DEL.
 std::string control_picture(unsigned char c) {
   const auto last = static_cast<char>(c == 0x7F ? 0xA1 : 0x80 + c);
   return {'\xE2', '\x90', last};

@@ -12,7 +12,7 @@ namespace dovetail::tools {
 /// pictures, and invalid UTF-8 becomes U+FFFD. Line breaks and tabs stay.
 std::string html_text(std::string_view text);
 
-/// A table whose last column is text and whose others are numbers, as in `Table`.
+/// A table with numbers in all columns except the last, which has text, as in `Table`.
 class HtmlTable {
  public:
   HtmlTable(std::string_view id, const std::vector<std::string_view>& heading);

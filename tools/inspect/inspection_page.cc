@@ -63,7 +63,7 @@ std::string facts(const inspect::Inspection& inspection) {
   return facts.finish();
 }
 
-/// "512", "4 K", "2 M": the start of a bar of the histogram.
+/// The start of a bar of the histogram, for example "512", "4 K", "2 M".
 std::string short_size(std::uint64_t bytes) {
   constexpr std::string_view kUnits = " KMGTPE";
   std::size_t unit = 0;
@@ -157,7 +157,7 @@ std::string shards(const inspect::Inspection& inspection) {
   return section("Shards", note, table.finish());
 }
 
-/// Whether the statistics cover all records or a sample.
+/// The section of features. `all` is true if the statistics cover all records, false for a sample.
 std::string features(const FeaturesReport& report, bool all) {
   if (!all && report.features.empty()) return {};
   std::string note = (all ? "" : "from a sample: ") + features_note(report) + "; a tilde marks estimates";
@@ -184,7 +184,7 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
 
 std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records) {
   const std::string name = html_text(page_title(inspection));
-  // The policy is a second line of defence if hostile text should get through the escaping.
+  // The policy is a second line of defence, in case hostile text gets through the escaping.
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "

@@ -8,8 +8,9 @@
 
 namespace dovetail::tools {
 
-/// A self-contained page: no script, no other file, no network. Its tables have ids, and their rows `data-key`.
-/// Needs: an inspection of something finished.
+/// A self-contained page without scripts, other files or network access. Its tables have ids, and
+/// their rows have `data-key`.
+/// Needs: the inspected data are finished.
 std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records);
 
 }  // namespace dovetail::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown of an inspection, as text; the page shares its phrases.
+// An inspection as text. The page shares its phrases.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@ namespace dovetail::tools {
 
 std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours);
 
-/// A value of metadata, cut if it is long; `--json` has all of it.
+/// A value of metadata, cut if it is long. `--json` has all of it.
 std::string beginning_of(const std::string& value);
 
-/// "64 - 127", or one number.
+/// For example "64 - 127", or one number.
 std::string range_text(const inspect::SizeHistogram::Bucket& bucket);
 
-/// Whether the sizes are those of all records, and what is missing.
+/// Whether the sizes cover all records, and the number that is missing.
 std::string sizes_note(const inspect::RecordSurvey& survey);
 
-/// "damaged: 3 of 64 records in the sample cannot be read: ..." as a line; empty if all were read.
+/// A line, for example "damaged: 3 of 64 records in the sample cannot be read: ...". Empty if all
+/// were read.
 std::string damage_text(const inspect::Inspection& inspection);
 
-/// "tf.train.Example; of 64 records examined: 60 tf.train.Example, 4 other bytes".
+/// For example "tf.train.Example; of 64 records examined: 60 tf.train.Example, 4 other bytes".
 std::string payload_text(const inspect::PayloadCounts& payloads);
 
 /// Blocks and bytes of one codec, and its share of the raw bytes.

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kBatch = 64;
 constexpr std::size_t kMostHeadBytes = 200;
 constexpr std::size_t kMostDescriptionBytes = 8000;
-constexpr std::size_t kMostSchemaBytes = 2000;  // nobody copies a longer one
+constexpr std::size_t kMostSchemaBytes = 2000;  // a longer schema is of no use to copy
 
 /// The value of the first of these metadata keys that exists, cut if it is long.
 std::string metadata_of(const inspect::Inspection& inspection, std::initializer_list<std::string_view> keys,
@@ -88,7 +88,7 @@ std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
   return columns;
 }
 
-/// A path as an argument of a command, so that it is not taken as a flag.
+/// A path as an argument of a command that cannot be taken for a flag.
 std::string shell_path(const std::string& path) {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of the inspection page: what the dataset is, and how to read it.
+// The head of the inspection page: a description of the dataset, and programs that read it.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ std::string page_title(const inspect::Inspection& inspection);
 /// `licence` or `license`.
 std::string head_html(const inspect::Inspection& inspection);
 
-/// Programs to copy that read the dataset in Python, C++ and a shell, with the given path and the known columns.
+/// Programs that read the dataset in Python, C++ and a shell, ready to copy, with its path and its
+/// columns.
 std::string reading_html(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

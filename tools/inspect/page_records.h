@@ -13,15 +13,15 @@
 
 namespace dovetail::tools {
 
-/// Records at equal distances, the same in every run: up to 96 are examined for their features, and every fourth of
-/// these has a card.
+/// Records at equal distances, the same in every run. Up to 96 of them are examined for their
+/// features, and every fourth of these has a card.
 struct PageRecords {
-  /// Limit of bytes for all images.
+  /// `most_image_bytes` limits the total size of all images.
   explicit PageRecords(std::size_t most_image_bytes) : cards(most_image_bytes) {}
 
   RecordCards cards;
   FeatureCollector features;
-  std::string trouble;  ///< What could not be read, and why; empty if all was read.
+  std::string trouble;  ///< The reason why some records could not be read; empty if all were read.
 };
 
 /// Errors: those of the readers, except damage, which `trouble` describes.

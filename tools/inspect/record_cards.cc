@@ -57,7 +57,7 @@ void for_each_image(const format::ExampleFeatures& features, const Visit& visit)
   }
 }
 
-/// "label 7, caption a word": short single values for the caption of a picture.
+/// Short single values for the caption of a picture, for example "label 7, caption a word".
 std::string caption_of(const format::ExampleFeatures& features) {
   constexpr std::size_t kMostParts = 3;
   constexpr std::size_t kPartBytes = 40;

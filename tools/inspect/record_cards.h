@@ -12,11 +12,12 @@
 
 namespace dovetail::tools {
 
-/// Turns records into HTML cards; cards with pictures are small and form a contact sheet. Records are untrusted:
-/// everything is escaped and cut. Pictures are embedded whole up to a size, within a limit of bytes and one of pixels.
+/// Turns records into HTML cards. Cards with pictures are small and form a contact sheet. Records
+/// are untrusted: all text is escaped and cut. Pictures are embedded unchanged, up to a size each,
+/// a total of bytes and a total of pixels.
 class RecordCards {
  public:
-  /// A browser decodes a whole picture at 4 bytes per pixel, even if it shows a small one.
+  /// A browser decodes a whole picture at 4 bytes per pixel, even to show it small.
   static constexpr std::uint64_t kMostPixelsOfOne = 50'000'000;
   static constexpr std::uint64_t kMostPixels = 2 * kMostPixelsOfOne;
 

@@ -83,7 +83,7 @@ Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const P
     DOVETAIL_ASSIGN(const std::string drawing, draw_plan(report, all_names(arguments.paths)));
     DOVETAIL_TRY(replace_text(arguments.svg_path, drawing));
   }
-  // A drawing shows the mixing anyway.
+  // A drawing needs the mixing, but the report shows it only on request.
   if (!arguments.shuffle_report) report.mixing.reset();
   DOVETAIL_TRY(print(arguments.json ? to_line(to_json(report)) : to_text(report)));
   if (report.mixing && report.mixing->weak()) {

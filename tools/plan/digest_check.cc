@@ -151,7 +151,7 @@ Era* Checker::era_of(const RankDigest& report) {
   return nullptr;
 }
 
-/// The era of a phase, if the report names its plan.
+/// The era of a phase; empty if the report does not name its plan.
 std::optional<Era> Checker::past_era(const RankDigest& report, std::size_t phase) const {
   PlanOptions options = plan_.options();
   options.world = report.world;
@@ -207,7 +207,8 @@ void Checker::check_era(Era& era) {
   if (common) stretches_.insert(stretches_.end(), common->begin(), common->end());
 }
 
-/// The steps of one reader's reports. They may touch but not overlap, except for replicas that agree.
+/// The steps of one reader's reports. Reports may touch but not overlap, except those of replicas
+/// that agree.
 std::vector<StepRange> Checker::read_by(std::vector<const RankDigest*>& reports) {
   std::erase_if(reports, [](const RankDigest* report) { return report->steps == 0; });
   std::sort(reports.begin(), reports.end(), [](const RankDigest* a, const RankDigest* b) {

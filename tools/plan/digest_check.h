@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the digests of what the ranks read with the plan.
+// Compares the digests of the records that the ranks read with the plan.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace dovetail::tools {
 
-/// The facts in an output of `dovetail read --json`.
+/// Facts from one output of `dovetail read --json`.
 struct RankDigest {
   std::string file;
   Hash128 plan_id;
@@ -33,28 +33,30 @@ struct RankDigest {
   std::uint64_t end_step() const noexcept { return first_step + steps; }
 };
 
-/// Reads outputs of `read --json`, one object in each file. A missing `first_step` is 0.
-/// Errors: `bad_state` for anything else; the system's. They name the file.
+/// Reads outputs of `read --json`, one object in each file. If `first_step` is missing, it is 0.
+/// Errors: `bad_state` for any other content; those of the system. All name the file.
 Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& files);
 
 /// The result for a whole epoch.
 struct DigestVerdict {
   enum class Kind {
-    good,      ///< Every step was read by every reader, once, and the digests add up to the plan's.
-    differs,   ///< They do not add up: some rank read other records than planned.
-    unusable,  ///< Files are missing, contradict each other, or are of other plans.
+    good,      ///< Every reader read every step once, and the digests add up to the plan's.
+    differs,   ///< The digests do not add up: some rank read other records than planned.
+    unusable,  ///< Files are missing, contradict each other, or belong to other plans.
   };
   Kind kind = Kind::good;
   std::uint64_t files = 0;
   Hash128 planned;
-  Hash128 found;                      ///< Sum over the readers, each counted once.
-  std::vector<std::string> problems;  ///< What is wrong, naming rank and file.
+  Hash128 found;                      ///< Sum over the readers; each counts once.
+  std::vector<std::string> problems;  ///< Each problem, naming rank and file.
 };
 
-/// Checks the reports of an epoch. Replicas must agree and count once. If the world changed in the epoch, `plan`
-/// continues at `state`; reports from before it are recognised by the plan that they name.
+/// Checks the reports of an epoch. Replicas must agree, and count once. If the world changed in the
+/// epoch, `plan` continues at `state`. Reports from before the change are recognised by the plan
+/// that they name.
 /// Errors: those of planning.
-/// Cost:   `EpochPlan::digest`; if that differs, the order of every report is walked, to find the rank.
+/// Cost:   that of `EpochPlan::digest`. If the digests differ, also a walk of the order of every
+///         report, to find the rank.
 Result<DigestVerdict> check_digests(const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,
                                     const std::shared_ptr<const DatasetShape>& dataset,
                                     const std::vector<RankDigest>& reports);

@@ -44,7 +44,7 @@ bool JsonFields::whole(std::string_view name, std::uint64_t& number) const {
   if (value == nullptr) return false;
   boost::system::error_code failure;
   number = value->to_number<std::uint64_t>(failure);
-  // Refuses fractions and negative numbers.
+  // Reject fractions and negative numbers.
   return !failure && !value->is_double();
 }
 

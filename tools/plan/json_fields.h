@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses JSON from files, which are not trusted.
+// Parses JSON from files that are not trusted.
 #pragma once
 
 #include <concepts>
@@ -16,11 +16,11 @@
 
 namespace dovetail::tools {
 
-/// Errors: `bad_state` for text that is not JSON.
+/// Parses a text. Errors: `bad_state` for text that is not JSON.
 Result<boost::json::value> parse_json(const std::string& text);
 
-/// Takes fields out of a JSON object, each into a variable. Keeps the first missing or wrong field as the failure; the
-/// variable of a wrong field keeps its value.
+/// Copies fields of a JSON object to variables. Keeps the first missing or wrong field as the
+/// failure. The variable of such a field keeps its value.
 ///
 /// Ownership: borrows the value.
 class JsonFields {
@@ -50,7 +50,7 @@ class JsonFields {
     return fail(name, "has an unknown word");
   }
 
-  /// Null if there is none.
+  /// The field; null if there is none.
   const boost::json::value* find(std::string_view name) const;
   JsonFields& fail(const std::string& failure);
   /// Empty if there was no failure.
@@ -61,7 +61,7 @@ class JsonFields {
     return fail(std::string(name) + ' ' + std::string(why));
   }
   bool whole(std::string_view name, std::uint64_t& number) const;
-  /// Empty if there is none.
+  /// The text of a field; empty if there is none.
   std::string_view string(std::string_view name) const;
 
   const boost::json::object* object_;

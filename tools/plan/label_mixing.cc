@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::uint64_t kMostRecords = 4096;
 constexpr std::uint64_t kMostSampledBytes = std::uint64_t{64} << 20;
-// The limits below should allow this many batches even if each row is in a block of its own.
+// The number of batches that the limits should allow even if each row is in a block of its own.
 constexpr std::uint64_t kWantedBatches = 16;
 constexpr std::uint64_t kLeastRows = 8;
 constexpr std::uint64_t kMostRows = 256;
 
-/// Rows of a batch that are read.
+/// The number of rows that are read of each batch.
 std::uint64_t rows_to_read(const Dataset& dataset) {
   std::uint64_t largest = 1;
   for (const ShardInfo& shard : dataset.shards()) largest = std::max<std::uint64_t>(largest, shard.max_block_stored);
   return std::clamp(kMostSampledBytes / (kWantedBatches * largest), kLeastRows, kMostRows);
 }
 
-/// Leaves `rows` ids, at even distances.
+/// Keeps only `rows` ids, at even distances.
 void thin(std::vector<std::uint64_t>& ids, std::uint64_t rows) {
   if (ids.size() <= rows) return;
   for (std::uint64_t i = 0; i < rows; ++i) ids[i] = ids[i * ids.size() / rows];
@@ -46,7 +46,7 @@ class LabelReader {
   bool exhausted() const noexcept { return picker_.bytes_read() >= kMostSampledBytes; }
   bool any_found() const noexcept { return found_; }
 
-  /// The label's number; nothing for a damaged record.
+  /// The number of the record's label; empty for a damaged record.
   Result<std::optional<std::uint64_t>> read(std::uint64_t id) {
     const Result<ByteView> record = picker_.read(dataset_.locate(id));
     if (!record && record.error().kind() == ErrorKind::damaged) return std::optional<std::uint64_t>();
@@ -88,7 +88,7 @@ Result<LabelMixing> read_labels(const Dataset& dataset, const Plan& plan, const 
   for (std::vector<std::uint64_t>& ids : sample_batches(plan, epoch, kMostRecords)) {
     if (reader.exhausted()) break;
     thin(ids, rows);
-    // In the order of the files, so that each block is read once per batch.
+    // Read in file order, so that each block is read once per batch.
     std::sort(ids.begin(), ids.end());
     std::vector<std::uint64_t>& batch = labels.emplace_back();
     for (const std::uint64_t id : ids) {

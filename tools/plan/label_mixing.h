@@ -9,9 +9,10 @@
 
 namespace dovetail::tools {
 
-/// Reads a feature of the tf.train.Examples in a sample of the batches of an epoch: at most 4,096 records and 64 MiB of
-/// blocks. It reads 8 to 256 rows of a batch, at even distances, so that 16 batches fit even with the largest block.
-/// Equal lists of values are one label; so are records without the feature. Damaged records are left out.
+/// Reads a feature of the tf.train.Examples in a sample of an epoch's batches: at most 4,096
+/// records and 64 MiB of blocks. Reads 8 to 256 rows of each batch, at even distances, so that the
+/// sample has 16 batches even with the largest blocks. Equal lists of values are one label. Records
+/// without the feature share one label. Damaged records are skipped.
 ///
 /// Errors: `invalid_option` for records that are not Examples, for floats, and if no record has the feature; those of
 ///         `RecordReader` except damage.

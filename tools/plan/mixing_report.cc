@@ -56,14 +56,14 @@ void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const Batc
       {"pairs that share " + batch + " in the other epoch too", percent_of(plan.shared), percent_of(shuffle.shared)});
 }
 
-/// The advice to open more runs, if a lane has enough of them; see docs/mixing.md.
+/// Advises to open more runs if a lane has enough of them; see docs/mixing.md.
 std::string more_open_runs(const PlanReport& report) {
   const std::uint32_t now = report.plan.options().open_runs;
   if (runs_ordered_together(report) < 2 * std::uint64_t{now}) return {};
   return "raise --open-runs, " + std::to_string(now) + " now, or ";
 }
 
-/// The advice that spreads batches over more of the dataset.
+/// Advises how batches can spread over more of the dataset.
 std::string spread_advice(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order == OrderKind::sequential) {
@@ -78,7 +78,7 @@ std::string spread_advice(const PlanReport& report) {
   return more_open_runs(report) + "use --order global";
 }
 
-/// Ratio of the plan to a true shuffle.
+/// The ratio of the plan to a true shuffle.
 double short_of(const BatchMixing& plan, const BatchMixing& shuffle) {
   const auto ratio = [](double ours, double shuffled) { return shuffled > 0 ? ours / shuffled : 1; };
   return std::min(ratio(plan.mean_slices, shuffle.mean_slices), ratio(plan.mean_shards, shuffle.mean_shards));
@@ -157,7 +157,7 @@ std::vector<std::string> advice(const PlanReport& report) {
                         decimal(mixing.labels->shuffle_mean, 1) + "; pack with convert --shuffle; or " +
                         spread_advice(report));
   }
-  // One sentence is enough for a plan that does not mix at all.
+  // For a plan that does not mix at all, one sentence is enough.
   if (report.plan.options().order == OrderKind::sequential && !sentences.empty()) return sentences;
   if (has(MixingFlaw::same_places)) {
     sentences.push_back("records come at similar steps in both epochs, with a correlation of " +

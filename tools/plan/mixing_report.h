@@ -15,15 +15,15 @@ namespace dovetail::tools {
 /// A name, and the numbers of the plan and of a true shuffle.
 using MixingRow = std::array<std::string, 3>;
 
-// All need a report with `mixing`.
+// All functions need a report with `mixing`.
 
-/// Empty if no batch was measured.
+/// The rows of the report; empty if no batch was measured.
 std::vector<MixingRow> mixing_rows(const PlanReport& report);
-/// What was measured.
+/// The extent of the measurement.
 std::string mixing_extent(const PlanReport& report);
 /// States that the mixing is good, and whether labels were judged; empty if it is weak or was not measured.
 std::optional<std::string> good_text(const PlanReport& report);
-/// What is weak and what to change, one sentence each; empty if the mixing is good.
+/// The weaknesses and their remedies, one sentence each; empty if the mixing is good.
 std::vector<std::string> advice(const PlanReport& report);
 
 boost::json::object mixing_json(const PlanReport& report);

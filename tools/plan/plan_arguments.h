@@ -14,7 +14,8 @@
 
 namespace dovetail::tools {
 
-/// The flags that decide a plan. A flag that is not given comes from the saved plan or the state, or has its default.
+/// The flags that determine a plan. The value of a missing flag comes from the saved plan or the
+/// state, or is its default.
 struct PlanFlags {
   std::optional<std::uint32_t> world;
   std::optional<std::uint32_t> batch;
@@ -34,7 +35,7 @@ struct PlanFlags {
   std::string state_path;
 };
 
-/// Adds all of them except `--world`, whose help differs between subcommands.
+/// Adds all these flags except `--world`, whose help differs between subcommands.
 void add_plan_arguments(Flags& flags, PlanFlags& plan,
                         const std::string& batch_help = "Rows per rank and step; required without --plan");
 
@@ -48,10 +49,11 @@ struct PlanRequest {
   Result<Plan> plan(std::shared_ptr<const DatasetShape> dataset) const;
 };
 
-/// Reads the files that the flags name and combines everything. A flag beside a saved plan or a state is checked
-/// against it when the plan is made, not ignored.
+/// Reads the files that the flags name and combines everything. A flag beside a saved plan or a
+/// state is not ignored: the making of the plan checks that they agree.
 /// Errors: `invalid_option` if world or batch are unknown; those of `load_plan` and `read_state`.
-/// A caller that has already read the state passes it, because a pipe can be read only once.
+/// A caller that has already read the state passes it as `read`, because a pipe can be read only
+/// once.
 Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read = {});
 
 }  // namespace dovetail::tools

@@ -93,7 +93,7 @@ Result<void> same(const boost::json::object& now, const boost::json::object& sav
   return Error(Errc::state_mismatch, differences);
 }
 
-/// With the number of lanes instead of "one per reader".
+/// The options with the actual number of lanes in place of 0, which means one per reader.
 PlanOptions exact_options(const Plan& plan) {
   PlanOptions options = plan.options();
   options.lanes = plan.lanes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans in files: saved once, and later run exactly as they were.
+// Saved plans, which can be run later exactly as they were.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace dovetail::tools {
 
-/// Content of a saved plan: the options that recreate it, and ids that verify the result.
+/// The content of a saved plan: the options that recreate it, and ids that verify the result.
 struct SavedPlan {
   PlanOptions options;
-  std::optional<State> state;  ///< Where it continues, if it was planned from a state.
+  std::optional<State> state;  ///< The start, if it was planned from a state.
   Hash128 plan_id;
   Hash128 order_id;
   Hash128 dataset;  ///< Fingerprint of the dataset.
@@ -31,21 +31,22 @@ SavedPlan saved_plan(const Plan& plan, const std::optional<State>& state);
 /// Every option by the name of its field; `mix` only if there is one.
 boost::json::object to_json(const PlanOptions& options);
 
-/// JSON: `dovetail_plan` (the version of this form, 1), the options under `options`, the ids, and `state` if there is
-/// one.
+/// JSON: the version of this form (`dovetail_plan`, 1), the options under `options`, the ids, and
+/// `state` if there is one.
 std::string to_text(const SavedPlan& saved);
-/// Errors: `bad_state` for anything else; `unsupported_version` for a newer form.
+/// Errors: `bad_state` for any other text; `unsupported_version` for a newer form.
 Result<SavedPlan> saved_plan_from_text(const std::string& text);
 
-/// Replaces the file. Errors: the system's.
+/// Replaces the file. Errors: those of the system.
 Result<void> save_plan(const std::string& path, const SavedPlan& saved);
-/// Errors: those of `saved_plan_from_text` and the system's, naming the file.
+/// Errors: those of `saved_plan_from_text` and of the system, naming the file.
 Result<SavedPlan> load_plan(const std::string& path);
 
-/// Checks that these are the options of the saved plan; lanes are compared as given.
-/// Errors: `state_mismatch` naming each difference.
+/// Checks that these are the options of the saved plan. Lanes are compared in the form in which
+/// they were given.
+/// Errors: `state_mismatch`, naming each difference.
 Result<void> check_saved(const SavedPlan& saved, const PlanOptions& options);
-/// Checks that `plan` is the saved one. Errors: the same.
+/// Checks that `plan` is the saved plan. Errors: the same.
 Result<void> check_saved(const SavedPlan& saved, const Plan& plan);
 
 }  // namespace dovetail::tools

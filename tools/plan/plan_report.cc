@@ -16,7 +16,8 @@ namespace dovetail::tools {
 
 namespace {
 
-// A batch of fewer shards or runs misses much of the dataset. With 32, each sixteenth of it is in 7 of 8 batches.
+// A batch of fewer shards or runs misses much of the dataset. With 32, each sixteenth of the
+// dataset is in 7 of 8 batches.
 constexpr std::uint64_t kWide = 32;
 
 std::uint64_t count_runs(std::span<const ShardShape> shards) {
@@ -37,7 +38,7 @@ bool has_one_run_length(std::span<const ShardShape> shards) {
   return true;
 }
 
-/// Whether runs can be dealt; in a mix, those of each source.
+/// Whether `Assign::runs` is possible. In a mix, whether it is possible for each source.
 bool can_deal_runs(const Plan& plan) {
   const DatasetShape& dataset = plan.dataset();
   std::span<const ShardShape> shards = dataset.shards;

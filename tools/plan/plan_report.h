@@ -20,16 +20,18 @@ struct PlanReport {
   std::optional<MixingReport> mixing;
 };
 
-/// Without the mixing.
+/// Makes a report without `mixing`.
 PlanReport report_plan(const Plan& plan, const EpochPlan& epoch);
 
 /// Mean number of runs of a lane that are ordered together; in a mix, those of its largest source.
 std::uint64_t runs_ordered_together(const PlanReport& report);
 
-/// Why lanes are narrow, and the remedy; empty if they are wide. The rule is in docs/mixing.md.
+/// The reason why lanes are narrow, and the remedy; empty if they are wide. The rule is in
+/// docs/mixing.md.
 std::optional<std::string> narrow_lanes(const PlanReport& report);
 
-/// `mixing` is null if it was not measured; `first_step` is set if the world changed in the epoch.
+/// `mixing` is null if it was not measured. `first_step` is present if the world changed in the
+/// epoch.
 boost::json::object to_json(const PlanReport& report);
 std::string to_text(const PlanReport& report);
 

@@ -26,14 +26,14 @@ namespace {
 constexpr double kWidth = 1200;
 constexpr double kMargin = 40;
 constexpr double kInner = kWidth - 2 * kMargin;
-// More cannot be told apart at this width.
+// The most items of a kind that can be told apart at this width.
 constexpr std::size_t kMaxParts = 1120;
 constexpr std::uint32_t kMaxCuts = 280;
 constexpr std::size_t kMaxBars = 120;
 constexpr std::uint32_t kMaxSources = 6;
 constexpr std::uint32_t kMapColumns = 160;
 constexpr double kLeastColumns = 16;
-// Cells with fewer rows on average would mostly show chance.
+// Cells with fewer rows on average would show mostly chance.
 constexpr double kRowsPerCell = 8;
 
 const Svg::TextStyle kHeading{.size = 15, .anchor = Svg::Anchor::start, .colour = "#111", .bold = true};
@@ -171,7 +171,7 @@ void Drawing::draw_source(const std::vector<LinePart>& line, double scale) {
     double begin = kMargin;
     for (std::size_t i = 0; i < line.size(); ++i) {
       const LinePart& part = line[i];
-      // If there is room, a gap marks the end of a shard.
+      // If there is room, leave a gap at the end of a shard.
       const double gap = ends[i] - begin > 4 ? 1 : 0;
       svg_.rect(begin, y_, ends[i] - begin - gap, kHeight, colour_of(part.shard), "part",
                 "shard " + std::to_string(part.shard) + ", records " + std::to_string(part.begin) + " to " +
@@ -199,7 +199,7 @@ void Drawing::draw_source(const std::vector<LinePart>& line, double scale) {
 }
 
 void Drawing::draw_cuts(const std::vector<LinePart>& line, double scale) {
-  std::vector<double> edges;  // where each lane begins, and where the last one ends
+  std::vector<double> edges;  // begin of each lane, and end of the last
   std::uint32_t lane = 0;
   double x = kMargin;
   for (const LinePart& part : line) {
@@ -219,7 +219,7 @@ void Drawing::draw_lane_names(const std::vector<double>& edges) {
   const std::size_t lanes = edges.size() - 1;
   const std::size_t each = by_rank ? report_.epoch.lanes_per_rank() : 1;
   const std::size_t names = std::max<std::size_t>(1, lanes / each);
-  // As many names as fit.
+  // Show as many names as fit.
   const auto skip = static_cast<std::size_t>(std::ceil(64 * static_cast<double>(names) / kInner));
   for (std::size_t i = 0; i < names; i += std::max<std::size_t>(1, skip)) {
     const double begin = edges[std::min(i * each, lanes)];
@@ -328,7 +328,7 @@ void Drawing::draw_numbers() {
       .size = 13, .anchor = Svg::Anchor::start, .colour = report_.mixing->weak() ? "#b01010" : "#186018", .bold = true};
   if (const std::optional<std::string> good = good_text(report_)) svg_.text(kMargin, y_ + 20, *good, verdict);
   for (const std::string& sentence : advice(report_)) {
-    // The flaw and the remedy go on separate lines: together they are too wide.
+    // Put the flaw and the remedy on separate lines, because together they are too wide.
     const std::size_t end = std::min(sentence.find("; "), sentence.size());
     svg_.text(kMargin, y_ + 20, "weak: " + sentence.substr(0, end), verdict);
     y_ += kLine;
@@ -349,7 +349,7 @@ void Drawing::draw_numbers() {
   svg_.end_group();
 }
 
-/// Shades of the cells by their ratio to the average; each limit is inclusive.
+/// The shade of a cell, by the ratio of its rows to the average. Limits are inclusive.
 struct Shade {
   double limit;
   std::string_view colour;
@@ -407,7 +407,7 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
     by_column[i % columns] += count;
     all += count;
   }
-  // One path per shade: separate rectangles would make the drawing ten times as long.
+  // Use one path per shade: separate rectangles would make the drawing ten times as large.
   std::array<std::string, kShades.size()> paths;
   const std::string size = 'h' + length_text(width / static_cast<double>(columns)) + 'v' +
                            length_text(height / static_cast<double>(rows)) + 'h' +
@@ -415,7 +415,7 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
     const std::size_t row = i / columns;
     const std::size_t column = i % columns;
-    // In a mix, the weights determine the shares of the slices.
+    // In a mix, the weights determine the share of each slice.
     const double share = options_.mix.enabled() ? by_row[row] / all : 1.0 / kMixingSlices;
     const double average = share * by_column[column];
     const double ratio = average == 0 ? 0 : static_cast<double>(map.rows[i]) / average;

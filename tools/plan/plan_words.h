@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words for the values of plan options, on the command line and in files.
+// The words for values of plan options, on the command line and in files.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constexpr Words<Tail, 3> kTailWords{{{"drop", Tail::drop}, {"pad", Tail::
 inline constexpr Words<MixStop, 3> kStopWords{
     {{"first", MixStop::first}, {"all", MixStop::all}, {"steps", MixStop::steps}}};
 
-/// Needs: a value that has a word.
+/// Needs: `words` has the value.
 template <class Value, std::size_t kCount>
 std::string_view word_of(const Words<Value, kCount>& words, Value value) {
   for (const auto& [word, meaning] : words) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxStateBytes = 4096;
 constexpr std::string_view kTextPrefix = "dvt:";
-// The binary form begins with its version, which is not a character of a text.
+// The binary form begins with its version number, which is not a character of the text form.
 constexpr unsigned char kLastVersionByte = 8;
 
 Error no_state(const std::string& path) {

@@ -7,8 +7,8 @@
 
 namespace dovetail::tools {
 
-/// Reads a state: its text, with or without a newline, or its bytes.
-/// Errors: the system's, `bad_state`, `unsupported_version`; they name the file.
+/// Reads a state in its text form, with or without a newline, or in its binary form.
+/// Errors: those of the system, `bad_state`, `unsupported_version`; all name the file.
 Result<State> read_state(const std::string& path);
 
 /// Writes the text of a state and a newline; see `replace_text`.

@@ -12,16 +12,16 @@ namespace dovetail::tools {
 
 namespace {
 
-/// Most rows to list; a manipulated state can claim any number.
+/// The most rows to list. A manipulated state can claim any number.
 constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 26;
 
-/// A plan that has the step, and whether its ranks are those that read it.
+/// A plan that has the step. `ranks_known` is false if other ranks read the step.
 struct StepPlan {
   Plan plan;
   bool ranks_known = true;
 };
 
-/// One reader per lane: gives the same global batch as any world that fits.
+/// Sets one reader per lane, which gives the same global batches as any world that fits.
 void take_lanes(PlanOptions& options, const State::Phase& phase) {
   options.world = phase.lanes;
   options.batch = phase.rows_per_lane;
@@ -47,7 +47,7 @@ Result<StepPlan> plan_before_state(PlanOptions options, const State& state, std:
   return StepPlan{std::move(plan), known};
 }
 
-/// Takes the world from the lanes of the state if nothing else gives it.
+/// Takes world and batch from the lanes of the state, for callers without other values.
 void take_world(PlanFlags& flags, const State& state) {
   PlanOptions options;
   take_lanes(options, state.phases.back());

@@ -21,8 +21,8 @@ std::optional<std::size_t> phase_of(const State& state, std::uint64_t step);
 
 /// One row of a step.
 struct StepRow {
-  std::optional<std::uint32_t> rank;  ///< Empty if the ranks are unknown. The first of several replicas.
-  std::uint64_t row = 0;              ///< In the rank's batch, or in the batch of all readers.
+  std::optional<std::uint32_t> rank;  ///< Empty if unknown. With replicas, the first.
+  std::uint64_t row = 0;              ///< In the rank's batch, or in that of all readers.
   PlannedRecord record;
 };
 
@@ -33,15 +33,15 @@ struct StepRows {
   std::vector<StepRow> rows;
 };
 
-/// The query.
+/// A query for the rows of a step.
 struct StepQuery {
   std::uint64_t step = 0;
-  std::optional<std::uint32_t> epoch;  ///< Default: that of the state, or 0.
-  std::optional<std::uint32_t> rank;   ///< Default: all.
+  std::optional<std::uint32_t> epoch;  ///< By default that of the state, or 0.
+  std::optional<std::uint32_t> rank;   ///< By default all ranks.
 };
 
-/// The rows of any step of an epoch, including steps before the state that the flags name, with the lanes of that time.
-/// Ranks are those of `--world`, if it fits these lanes.
+/// The rows of any step of an epoch, including steps before the state that the flags name; these
+/// have the lanes of their time. Ranks are those of `--world`, if it fits these lanes.
 /// Errors: those of planning; `invalid_option` for a step or rank that does not exist.
 Result<StepRows> rows_of_step(const PlanFlags& flags, const std::shared_ptr<const DatasetShape>& dataset,
                               const StepQuery& query);

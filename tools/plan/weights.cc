@@ -12,7 +12,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// A decimal number as written: `digits` without the point, and the number of `decimals`.
+/// A decimal number as it was written: its digits without the point, and the number of decimals.
 struct Decimal {
   std::uint64_t digits = 0;
   std::uint32_t decimals = 0;
@@ -48,7 +48,7 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
   return Decimal{*digits, static_cast<std::uint32_t>(decimals.size())};
 }
 
-/// `value` times a power of ten, if it stays in range.
+/// `value` times 10 to the power of `places`; empty if out of range.
 std::optional<std::uint32_t> shift(std::uint64_t value, std::uint32_t places) {
   for (; places > 0 && value != 0; --places) {
     if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;

@@ -9,8 +9,9 @@
 
 namespace dovetail::tools {
 
-/// Weights of the sources of a mix. Either one list for the whole epoch, `3,1` or `0.7,0.3`, or a schedule of lists,
-/// each after its first step: `0=3:1,1000=1:1`. Decimals become whole numbers in the same proportion.
+/// Parses the weights of the sources of a mix: one list for the whole epoch, such as `3,1` or
+/// `0.7,0.3`, or a schedule of lists, each after its first step, such as `0=3:1,1000=1:1`. Decimals
+/// become whole numbers in the same proportion.
 /// Errors: `invalid_option`.
 Result<std::vector<MixWeights>> parse_weights(std::string_view text);
 

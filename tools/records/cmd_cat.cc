@@ -45,7 +45,7 @@ Result<int> run(const CatArguments& arguments) {
   const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
   const Result<void> read = write_all(out, *records, form);
-  // Records before a failure are good and are written first.
+  // Write the records before a failure first; they are good.
   const Result<void> written = out.finish();
   if (!read) return read.error();
   if (!written) return written.error();

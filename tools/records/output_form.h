@@ -18,10 +18,11 @@ enum class OutputForm {
   placed,    ///< Its place and bytes, as one JSON object per line.
 };
 
-/// `--format`, for all forms but `shown` and `placed`.
+/// Adds `--format`, with all forms except `shown` and `placed`.
 Flag add_output_form(Flags& flags, OutputForm& form);
 
-/// The requested form, but `shown` instead of `text` if standard output is a terminal. Call it before a pager starts.
+/// The requested form; `shown` replaces `text` if standard output is a terminal. Call this before a
+/// pager starts.
 OutputForm form_for_output(OutputForm form);
 
 void write_record(Sink& out, const PlacedRecord& record, OutputForm form);

@@ -15,7 +15,7 @@ Error no_such_record(std::uint64_t id, std::uint64_t records) {
 }
 
 void warn_of_missing(const std::string& path, const LeftOut& left_out) {
-  // Nobody misses hidden files and litter.
+  // Do not mention hidden files and litter, which nobody wants to read.
   const LeftOut missed = {.dangling = left_out.dangling, .special = left_out.special};
   if (missed != LeftOut()) warn(path + ": left out: " + to_string(missed));
 }

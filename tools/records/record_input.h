@@ -15,30 +15,33 @@
 
 namespace dovetail::tools {
 
-/// The error for a record, or the first of a range, beyond the end.
+/// The error for a record, or the first record of a range, beyond the end.
 Error no_such_record(std::uint64_t id, std::uint64_t records);
 
-/// Warns of files in a folder that are not read and may be missed: links that lead nowhere, and special files.
+/// Warns of files in a folder that are skipped although they may be wanted: dangling links, and
+/// special files.
 void warn_of_missing(const std::string& path, const LeftOut& left_out);
 
-/// As `inspect::open_input`, and warns of what is missing.
+/// Does what `inspect::open_input` does, and warns of skipped files.
 Result<inspect::Input> open_input(const std::string& path, SourceFormat from);
 
 /// A record and its place. `bytes` is valid until the next record.
 struct PlacedRecord {
   std::uint64_t id = 0;
   std::uint32_t shard = 0;
-  std::uint64_t record = 0;  ///< In the shard.
+  std::uint64_t record = 0;  ///< Number in the shard.
   ByteView bytes;
 };
 
 /// Records [first, end) of an input, in order.
 class RecordStream {
  public:
-  /// An end beyond the last record means the last record. Errors: `invalid_option` for a beginning beyond it.
+  /// An end beyond the last record means the last record. Errors: `invalid_option` if the first
+  /// record is beyond it.
   static Result<RecordStream> open(inspect::Input input, const IdRange& range);
 
-  /// Errors: `manifest_mismatch` for a shard that is not the one of the manifest; those of the readers.
+  /// Errors: `manifest_mismatch` for a shard that does not match the manifest; those of the
+  ///         readers.
   Result<std::optional<PlacedRecord>> next();
 
  private:

@@ -43,7 +43,8 @@ void append_list(std::string& json, const format::FeatureView& feature, std::uin
 std::string example_json(ByteView record) {
   format::ExampleFeatures features;
   std::string json = "{\"feature\":{";
-  // The payload guess has already parsed it; what fails here has no features.
+  // The guess of the payload has parsed this record before, so a failure means that it has no
+  // features.
   if (!features.parse(record)) return "{}";
   for (const format::FeatureView& feature : features.all()) {
     if (&feature != features.all().data()) json += ',';
@@ -54,7 +55,7 @@ std::string example_json(ByteView record) {
   return json + "}}";
 }
 
-/// JSON text has line breaks only between tokens.
+/// Replaces line breaks, which JSON text has only between tokens.
 std::string in_one_line(std::string_view json) {
   std::string line(json);
   std::replace_if(

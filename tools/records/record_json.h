@@ -9,16 +9,16 @@
 
 namespace dovetail::tools {
 
-/// Place, length and bytes: as `text` if they are UTF-8, otherwise as `hex`.
+/// Place, length and bytes of a record. The bytes are `text` if they are UTF-8, else `hex`.
 boost::json::object to_json(const PlacedRecord& record);
 
 /// The content of a record as one line of JSON, without the newline. A tf.train.Example becomes
-/// `{"feature":{"name":[values]}}`. A JSON record keeps its text, except line breaks. Other UTF-8 becomes a string, and
-/// other bytes `{"base64":"..."}`.
+/// `{"feature":{"name":[values]}}`. A JSON record keeps its text, except line breaks. Other UTF-8
+/// becomes a string, and other bytes become `{"base64":"..."}`.
 std::string content_json(ByteView record);
 
-/// Appends the values of a feature: `[1, 2]`, or `null` for a feature that holds no list. Bytes that are not UTF-8 become
-/// `{"base64":"..."}`. Ends with `...` after `most` values.
+/// Appends the values of a feature: `[1, 2]`, or `null` for a feature without a list. Bytes that
+/// are not UTF-8 become `{"base64":"..."}`. After `most` values, `...` ends the list.
 void append_values(std::string& json, const format::FeatureView& feature, std::uint64_t most = ~std::uint64_t{0});
 
 }  // namespace dovetail::tools

@@ -11,7 +11,7 @@ namespace dovetail::tools {
 
 namespace {
 
-// Far below any descriptor limit, and enough for the shards of interleaved rows.
+// Far below any descriptor limit, but enough for the shards of interleaved rows.
 constexpr std::size_t kMaxOpened = 64;
 
 }  // namespace

@@ -18,7 +18,7 @@ class RecordPicker {
  public:
   explicit RecordPicker(Dataset dataset) : dataset_(std::move(dataset)) {}
 
-  /// Valid until the next call. Errors: those of `RecordReader`.
+  /// The record is valid until the next call. Errors: those of `RecordReader`.
   Result<ByteView> read(const Dataset::Place& place);
   /// Stored bytes of the blocks that were read.
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
@@ -28,7 +28,7 @@ class RecordPicker {
   struct Opened {
     RecordReader reader;
     std::uint64_t last_use = 0;
-    std::size_t block = kNoBlock;  // in memory
+    std::size_t block = kNoBlock;  // the block in memory
   };
   void make_room();
   void count_block(Opened& opened, std::uint64_t record);
