@@ -59,7 +59,7 @@ struct PlanFacts {
   std::uint32_t readers = 1;              ///< world / replicate
   std::uint64_t rows_per_step = 1;        ///< Of epochs that begin afresh; 1 to 2^24 lanes.
   LaneGrid grid;                          ///< Of the lanes of `grid`, if the same in all epochs.
-  std::optional<LaneLengths> lengths;     ///< Lengths of these lanes, if they are the same in every epoch.
+  std::optional<LaneLengths> lengths;     ///< Of these lanes, if every epoch has the same.
   Hash128 mix_hash;
   Hash128 plan_id;
   Hash128 order_id;

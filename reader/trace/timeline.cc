@@ -147,7 +147,7 @@ class TraceWriter {
 };
 
 void name_tracks(const std::vector<Entry>& entries, TraceWriter& out) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> threads;  // {rank, thread}: whether of a trainer
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> threads;  // whether a trainer's
   std::map<std::uint32_t, bool> ranks;                              // rank: whether reads waited
   for (const Entry& entry : entries) {
     const TimelineEvent& event = entry.event;
