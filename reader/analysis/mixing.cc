@@ -105,7 +105,7 @@ void shuffle(detail::SampledRows& rows, const Plan& plan, std::uint32_t epoch) {
   }
 }
 
-/// Calls `note` for each flaw of batches: with whether the plan has it.
+/// Calls `note` for each flaw of batches, with true if the plan has the flaw.
 void judge(const BatchMixing& plan, const BatchMixing& shuffle, const std::function<void(bool, MixingFlaw)>& note) {
   const auto poor = [](std::uint64_t least, std::uint64_t shuffled) { return shuffled >= 8 && 2 * least < shuffled; };
   note(plan.mean_slices < 0.85 * shuffle.mean_slices, MixingFlaw::few_slices);

@@ -19,9 +19,9 @@
 
 namespace dovetail::detail {
 
-/// A run of a group, or the part of it that a walk needs which begins in the middle. Guarded by the
-/// store's lock, with one exception: the thread that claimed a piece of `loaded` fills it without
-/// the lock.
+/// A run of a group. For a walk that begins in the middle: the part of a run that the walk needs.
+/// Guarded by the store's lock, with one exception: the thread that claimed a piece of `loaded`
+/// fills it without the lock.
 struct Fetched {
   explicit Fetched(const Run& of) : run(of) {}
 
@@ -66,7 +66,7 @@ struct FetchedGroup {
   std::size_t working = 0;   ///< Pieces that are being read or filled.
   AlignedBuffer spare;
   bool given_up = false;
-  std::uint64_t rows = 0;  ///< The group is freed once so many rows are filled.
+  std::uint64_t rows = 0;  ///< The group is freed once this number of rows is filled.
 
   bool ready() const noexcept {
     return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });

@@ -49,11 +49,10 @@ struct RecordExtent {
 /// A run whose records may be dealt.
 struct ReadyRun {
   /// The address of the run's memory, or of record 0 if all records have one size; perhaps with
-  /// `Entry::kDamage`. Only `kDamage` if no record of the run is readable.
+  /// `Entry::kDamage`. Only `kDamage` if the shard is lost.
   std::uint64_t where = 0;
-  ///< perhaps with `Entry::kDamage`.
   std::uint64_t first_id = 0;  ///< Dataset id of record 0.
-  /// One for each record. Null if all records have one size, or if no record is readable.
+  /// One for each record. Null if all records have one size, or if the shard is lost.
   const RecordExtent* extents = nullptr;
   std::uint64_t first_block = 0;
   std::uint32_t shard = 0;
@@ -72,8 +71,7 @@ inline SizedEntry entry_in(const ReadyRun& run, std::uint32_t record) noexcept {
   return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
 }
 
-/// Whether no byte of the record is in memory, because its whole run is damaged or its shard is
-/// lost.
+/// Whether no byte of the record is in memory, because its shard is lost or the record is damaged.
 inline bool is_lost(std::uint64_t where) noexcept {
   return where == Entry::kDamage;
 }
