@@ -30,7 +30,7 @@ Result<std::optional<StreamPiece>> PromisedStream::next() {
 Result<std::optional<StreamPiece>> PromisedStream::end() const {
   if (bytes_ != promise_.bytes) {
     return broken("it decodes to " + std::to_string(bytes_) + " bytes, but its index has " +
-                  std::to_string(promise_.bytes) + "");
+                  std::to_string(promise_.bytes));
   }
   for (std::size_t i = 0; i != hashes_.size(); ++i) {
     if (!hashes_[i]) continue;

@@ -61,9 +61,10 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
   put("s", first_);
   struct {
     std::string entry;
-    const char* says;
+    std::string says;
   } const kCases[] = {
-      {test::mds_entry("s", first_.size() + 1, 2), " bytes, but "},
+      {test::mds_entry("s", first_.size() + 1, 2), "the shard has " + std::to_string(first_.size()) + " bytes, but " +
+                                                       std::to_string(first_.size() + 1) + " in index.json"},
       {test::mds_entry("s", first_.size(), 3), "2 samples, but 3"},
       {test::mds_entry(
            "s", first_.size(), 2, "\"zip_data\":null",

@@ -289,6 +289,7 @@ class OptionTest(ErrorTest):
                                        wrong)
         for wrong in (-1, 25, 2**64):
             self.assertRaisesRegex(dovetail.UsageError, "step", plan.rows, 0, wrong)
+        self.assertRaisesRegex(dovetail.UsageError, "the steps of epoch 0 are range.0, 25.$", plan.rows, 0, 25)
         for wrong in (-1, 26, 2**64):
             self.assertRaisesRegex(ValueError, "step", reader.seek, 0, wrong)
             self.assertRaisesRegex(ValueError, "step", plan.state_dict, 0, wrong)
