@@ -46,7 +46,7 @@ Result<void> inspect_shards(const Dataset& dataset, const OnProgress& on_progres
     DOVETAIL_ASSIGN(ShardDescription shard, describe_shard(dataset.shard_path(i)));
     shard.info.name = dataset.shards()[i].name;
     if (shard.info != dataset.shards()[i]) {
-      return Error(Errc::manifest_mismatch, "the shard is not the one that the manifest lists")
+      return Error(Errc::manifest_mismatch, "the shard is not the one that the dataset lists")
           .in_file(dataset.shard_path(i));
     }
     add_shard(inspection, std::move(shard));

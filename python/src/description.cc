@@ -120,7 +120,7 @@ Result<Found> look_at(const Dataset& dataset, const std::atomic<bool>& cancel) {
     if (!shard.has_value()) return shard.error();
     shard->info.name = dataset.shards()[i].name;
     if (shard->info != dataset.shards()[i]) {
-      return Error(Errc::manifest_mismatch, "the shard changed after the dataset was opened")
+      return Error(Errc::manifest_mismatch, "the shard is not the one that the dataset lists")
           .in_file(dataset.shard_path(i));
     }
     add_shard(std::move(*shard), found);

@@ -69,8 +69,9 @@ class DescriptionTest(ErrorTest):
         os.replace(shards[0], shards[2])
         self.check(dovetail.MissingFileError, dataset.describe, path=shards[0])
         os.replace(shards[1], shards[0])
-        self.check(dovetail.DamagedError, dataset.describe, path=shards[0],
-                   code=dovetail.ErrorCode.manifest_mismatch)
+        for opened in (dataset, dovetail.Dataset(dataset.path)):
+            self.check(dovetail.DamagedError, opened.describe, path=shards[0],
+                       code=dovetail.ErrorCode.manifest_mismatch, says="not the one that the dataset lists")
 
     def test_of_a_shard(self):
         path = self.make_dataset(shards=2, dataset_id=ID)
