@@ -139,7 +139,7 @@ std::string verdict(const std::vector<RankStats>& ranks) {
   }
   const std::size_t state = slow.longest_wait();
   std::string text = "waited longest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle, 1) +
-                     " of its time, mostly for " + kStates[state].meaning;
+                     " of its time, longest for " + kStates[state].meaning;
   if (state == 0 && !slow.slowest_shard.empty()) text += "; slowest shard: " + slow.slowest_shard;
   return text;
 }

@@ -86,7 +86,7 @@ class StatsTest(CommandTest):
         slow = dict(fast, waiting_for_storage=4.0, waiting_for_consumer=5.1, trainer_idle=0.4, slowest_shards=[shard])
         files = [self.statistics(1, **fast), self.statistics(2, **slow), self.statistics(0, **fast)]
         text = run_good("stats", *files).decode()
-        self.assertIn("waited longest: rank 2, whose trainer waited 40.0 % of its time, mostly for storage", text)
+        self.assertIn("waited longest: rank 2, whose trainer waited 40.0 % of its time, longest for storage", text)
         self.assertIn("slowest shard: data/shard-000017.dvt, 34 reads of 12.0 ms on average", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["0", "1", "2"])
         compared = run_json("stats", *files)
@@ -106,7 +106,7 @@ class StatsTest(CommandTest):
         whole = self.statistics(0, "whole.json", **dict(slow, slowest_shards=[dict(shard, mean=1)]))
         self.assertIn("34 reads of 1000.0 ms", run_json("stats", whole)["verdict"])
         decoding = self.statistics(0, "alone.json", **dict(slow, waiting_for_decode=6.0))
-        self.assertIn("alone.json, whose trainer waited 40.0 % of its time, mostly for checking and decoding",
+        self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
                       run_json("stats", decoding)["verdict"])
 
     def test_what_is_no_statistics_is_refused(self):
