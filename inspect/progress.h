@@ -11,7 +11,7 @@ namespace dovetail::inspect {
 
 /// The progress of an inspection.
 struct Progress {
-  const char* work = "";  ///< The current stage: "inspecting", "reading", "describing".
+  const char* work = "";  ///< The current stage: "inspecting", "reading", "sampling", "describing".
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   double share = 0;  ///< Share of the work done, in [0, 1].

@@ -56,7 +56,6 @@ Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& 
   if (sizes.records() < block.records) {
     found.unreadable += block.records - sizes.records();
     ++found.damaged_blocks;
-    found.exact = false;
     return {};
   }
   for (const SizeHistogram::Bucket& bucket : sizes.buckets()) found.sizes.add(bucket.from, bucket.records);
@@ -72,14 +71,17 @@ std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
 }
 
-/// The blocks that were read for their sizes.
-using SeenBlocks = std::set<const BlockInfo*>;
+using Blocks = std::set<const BlockInfo*>;
 
-Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, RecordSurvey& found,
-                          SeenBlocks& seen) {
+/// Adds the blocks that it reads to `seen`.
+Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, const OnProgress& on_progress,
+                          RecordSurvey& found, Blocks& seen) {
   const std::uint64_t stride = block_stride(shards);
-  if (stride > 1) found.exact = false;
+  found.sampled = stride > 1;
+  std::uint64_t blocks = 0;
+  for (const ShardDescription& shard : shards) blocks += shard.blocks.size();
   std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
   for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
     for (const BlockInfo& block : shards[shard].blocks) {
       // Take the block in the middle of each stride, so that neither end has more weight.
@@ -88,8 +90,10 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
         continue;
       }
+      DOVETAIL_TRY(go_on(on_progress, {"reading", found.sizes.records(), bytes, share_of_work(number, blocks)}));
       DOVETAIL_TRY(read_sizes(visitor, shard, block, found));
       seen.insert(&block);
+      bytes += block.raw_bytes;
     }
   }
   return {};
@@ -103,16 +107,22 @@ const BlockInfo* block_of(const ShardDescription& shard, std::uint64_t record) {
 }
 
 Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, std::span<const ShardDescription> shards,
-                             const SeenBlocks& seen, RecordSurvey& found) {
+                             const Blocks& seen, const OnProgress& on_progress, RecordSurvey& found) {
   const std::uint64_t samples = std::min<std::uint64_t>(kSamples, dataset.records());
   std::uint64_t bytes = 0;
+  Blocks damaged;
   for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
+    DOVETAIL_TRY(go_on(on_progress, {"sampling", i, bytes, share_of_work(i, samples)}));
     const Dataset::Place place = dataset.locate(evenly(i, samples, dataset.records()));
     DOVETAIL_TRY(visitor.go_to(place.shard, place.record));
     DOVETAIL_ASSIGN(const std::optional<ByteView> record, visitor.next());
-    const bool counted = seen.contains(block_of(shards[place.shard], place.record));
+    const BlockInfo* const block = block_of(shards[place.shard], place.record);
+    const bool counted = seen.contains(block);
     if (!counted) ++found.looked_at;
-    if (!counted && !record) ++found.unreadable;
+    if (!counted && !record) {
+      ++found.unreadable;
+      if (damaged.insert(block).second) ++found.damaged_blocks;
+    }
     if (!record) continue;
     found.payloads.add(guess_payload(*record));
     bytes += record->size();
@@ -126,6 +136,8 @@ Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, R
   for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
     DOVETAIL_ASSIGN(RecordReader reader, RecordReader::open(dataset, shard));
     for (;;) {
+      const double share = share_of_work(bytes, dataset.raw_bytes());
+      DOVETAIL_TRY(go_on(on_progress, {"reading", found.sizes.records(), bytes, share}));
       const Result<std::optional<ByteView>> record = reader.next();
       if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
       if (!record) {
@@ -134,7 +146,6 @@ Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, R
         found.looked_at += lost.end_record - lost.first_record;
         found.unreadable += lost.end_record - lost.first_record;
         ++found.damaged_blocks;
-        found.exact = false;
         continue;
       }
       if (!record->has_value()) break;
@@ -142,8 +153,6 @@ Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, R
       found.sizes.add((*record)->size());
       sampler.add(**record);
       bytes += (*record)->size();
-      const double share = share_of_work(bytes, dataset.raw_bytes());
-      DOVETAIL_TRY(go_on(on_progress, {"reading", found.sizes.records(), bytes, share}));
     }
   }
   found.payloads = sampler.counts();
@@ -179,12 +188,13 @@ Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescrip
   RecordSurvey found;
   if (full) {
     DOVETAIL_TRY(survey_all(dataset, on_progress, found));
-    return found;
+  } else {
+    Visitor visitor(dataset, found);
+    Blocks seen;
+    DOVETAIL_TRY(survey_sizes(visitor, shards, on_progress, found, seen));
+    DOVETAIL_TRY(survey_payloads(visitor, dataset, shards, seen, on_progress, found));
   }
-  Visitor visitor(dataset, found);
-  SeenBlocks seen;
-  DOVETAIL_TRY(survey_sizes(visitor, shards, found, seen));
-  DOVETAIL_TRY(survey_payloads(visitor, dataset, shards, seen, found));
+  found.exact = found.sizes.records() == dataset.records();
   return found;
 }
 

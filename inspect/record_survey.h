@@ -20,8 +20,9 @@ namespace dovetail::inspect {
 struct RecordSurvey {
   SizeHistogram sizes;
   PayloadCounts payloads;            ///< Of the examined records.
-  bool exact = true;                 ///< Whether `sizes` counts every record, not a sample of blocks.
-  std::uint64_t damaged_blocks = 0;  ///< Blocks found damaged; their records are not counted.
+  bool sampled = false;              ///< Whether `sizes` is of some blocks at equal distances, not of all.
+  bool exact = true;                 ///< Whether `sizes` counts every record: not sampled, and without damage.
+  std::uint64_t damaged_blocks = 0;  ///< Blocks found damaged.
   std::uint64_t looked_at = 0;       ///< Examined records, including unreadable ones.
   std::uint64_t unreadable = 0;      ///< Examined records that could not be read.
   std::string damage;                ///< The error of the first record that could not be read.

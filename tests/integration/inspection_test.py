@@ -57,6 +57,7 @@ class InspectionTest(CommandTest):
         self.assertEqual(found_sizes(found), {(64, 127): 500})
         self.assertEqual(found["payload"], {"guess": None, "samples": 0, "kinds": {}})
         self.assertEqual((found["looked_at"], found["unreadable"]), (64, 64))
+        self.assertTrue(0 < found["damaged_blocks"] <= 64, found["damaged_blocks"])
 
     def test_every_payload_is_told(self):
         for kind, record in one_of_each().items():
@@ -94,7 +95,8 @@ class InspectionTest(CommandTest):
         self.assertTrue(len(records) / 3 < taken < len(records) * 2 / 3, taken)
         large = sum(len(record) == 1200 for record in records) / len(records)
         self.assertAlmostEqual(found_sizes(sampled)[(1024, 2047)] / taken, large, delta=0.02)
-        self.assertIn("--full reads all", run_good("inspect", self.path("dataset")).decode())
+        self.assertIn(f"a sample of {taken} records; --full reads all",
+                      run_good("inspect", self.path("dataset")).decode())
         whole = run_json("inspect", self.path("dataset"), "--full")
         self.assertTrue(whole["record_sizes"]["exact"])
         self.assertEqual(found_sizes(whole), histogram(records))
@@ -115,9 +117,11 @@ class InspectionTest(CommandTest):
                 done = run("inspect", dataset, *flags, *html)
                 self.assertEqual(done.returncode, DAMAGED, done.stderr)
                 self.assertRegex(done.stdout.decode(),
-                                 rf"\ndamaged: {block['records']} of {found['looked_at']} records in the sample "
+                                 rf"\ndamaged: {block['records']} of {found['looked_at']} examined records "
                                  rf"cannot be read: {shard}:{block['offset']}: .*; "
                                  rf"`dovetail verify {dataset}` lists all damage\n$")
+            self.assertIn(f"record sizes, of {1000 - block['records']} readable records; found 1 damaged block: ",
+                          run("inspect", dataset, *flags).stdout.decode(), "all were read, so they are no sample")
         self.assertEqual(found["looked_at"], 1000)
 
     def test_damage_of_records_that_are_looked_at_is_told_where_sizes_come_from_the_index(self):
@@ -127,7 +131,7 @@ class InspectionTest(CommandTest):
         flip_byte(source, 16 + 50)
         done = run("inspect", source)
         self.assertEqual(done.returncode, DAMAGED, done.stdout)
-        self.assertRegex(done.stdout.decode(), rf"\ndamaged: \d+ of 64 records .* cannot be read: {source}:0: ")
+        self.assertRegex(done.stdout.decode(), rf"\ndamaged: \d+ of 64 examined records cannot be read: {source}:0: ")
 
     def test_a_page_has_features_and_records_from_all_over(self):
         records = [example({"label": [i // 100], **({"rare": [0.5]} if i == 0 else {})}) for i in range(1000)]

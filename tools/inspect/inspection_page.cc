@@ -99,7 +99,7 @@ std::string sizes(const inspect::RecordSurvey& survey) {
     table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
                                             share_of(bucket.records, survey.sizes.records()), ""});
   }
-  return section("Record sizes", sizes_note(survey) + ", by powers of two; the label of a bar is its smallest size",
+  return section("Record sizes", "by powers of two; the label of a bar is its smallest size; " + sizes_note(survey),
                  "<div id=\"size-bars\">" + sizes_svg(survey.sizes) +
                      "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
 }

@@ -74,21 +74,21 @@ std::string range_text(const inspect::SizeHistogram::Bucket& bucket) {
 }
 
 std::string sizes_note(const inspect::RecordSurvey& survey) {
-  const std::string records = format::count_of(survey.sizes.records(), "record");
-  const std::string damaged = survey.damaged_blocks == 0
-                                  ? std::string()
-                                  : "; without damaged blocks, " + std::to_string(survey.damaged_blocks) +
-                                        " of them: `dovetail verify` lists them";
-  if (survey.exact) return survey.sizes.records() == 1 ? "of the one record" : "all " + records;
-  return "a sample of " + records + (damaged.empty() ? "; --full reads all" : damaged);
+  const std::uint64_t records = survey.sizes.records();
+  if (survey.exact) return records == 1 ? "of the one record" : "all " + format::count_of(records, "record");
+  const std::string note = survey.sampled ? "a sample of " + format::count_of(records, "record")
+                                          : "of " + format::count_of(records, "readable record");
+  if (survey.damaged_blocks == 0) return note + "; --full reads all";
+  return note + "; found " + format::count_of(survey.damaged_blocks, "damaged block") +
+         ": `dovetail verify` lists all damage";
 }
 
 std::string damage_text(const inspect::Inspection& inspection) {
   const inspect::RecordSurvey& survey = inspection.survey;
   if (survey.unreadable == 0) return {};
-  return "damaged: " + std::to_string(survey.unreadable) + " of " + format::count_of(survey.looked_at, "record") +
-         " in the sample cannot be read: " + survey.damage + "; `dovetail verify " + format::visible(inspection.path) +
-         "` lists all damage\n";
+  return "damaged: " + std::to_string(survey.unreadable) + " of " +
+         format::count_of(survey.looked_at, "examined record") + " cannot be read: " + survey.damage +
+         "; `dovetail verify " + format::visible(inspection.path) + "` lists all damage\n";
 }
 
 std::string payload_text(const inspect::PayloadCounts& payloads) {
