@@ -16,9 +16,9 @@ from support import (COMMAND, DAMAGED, GOOD, CommandTest, flip_byte, main, make_
 ESCAPE = "\x1b["
 
 
-def on_terminal(*arguments, **environment):
-    """Runs the command with a terminal of its own as standard input and output; gives the exit code and what it shows.
-    Standard error is apart. None takes a variable away."""
+def on_terminal(*arguments, errors=False, **environment):
+    """Runs the command with a terminal of its own as standard input and output; gives the exit code and what it shows,
+    with `errors` also standard error, which is apart otherwise. None takes a variable away."""
     variables = {**os.environ, "TERM": "xterm"}
     for name in ("PAGER", "DOVETAIL_PAGER", "LESS", "NO_COLOR"):
         variables.pop(name, None)
@@ -27,7 +27,8 @@ def on_terminal(*arguments, **environment):
         variables.pop(name, None)
     process, terminal = pty.fork()
     if process == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        if not errors:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         os.execvpe(COMMAND, [COMMAND, *map(str, arguments)], variables)
     shown = b""
     while True:
@@ -161,6 +162,16 @@ class TerminalTest(CommandTest):
         coloured = self.listing(PAGER="cat")[1]
         self.assertEqual(re.sub(r"\x1b\[[0-9]*m", "", coloured),
                          run_good("inspect", self.dataset, "--blocks").decode())
+
+    def test_a_warning_does_not_go_on_in_the_line_of_progress(self):
+        os.mkdir(self.path("sparse"))
+        for i in range(24):
+            with open(self.path("sparse", f"{i}.bin"), "wb") as file:
+                file.truncate(32 << 20)  # long enough for a line of progress
+        os.symlink("nowhere", self.path("sparse", "dangling"))
+        code, shown = on_terminal("inspect", self.path("sparse"), errors=True, NO_COLOR="1", PAGER="cat")
+        self.assertEqual(code, GOOD, shown)
+        self.assertRegex(shown, r"(^|\n|\x1b\[K)dovetail: warning: .*sparse: left out: 1 link that leads nowhere\n")
 
     def test_a_pipe_gets_neither(self):
         process = start("inspect", self.dataset, env={**os.environ, "PAGER": self.MARK, "TERM": "xterm"})

@@ -77,6 +77,7 @@ Result<inspect::Inspection> inspect_input(const InspectArguments& arguments) {
                                                                                          .full = arguments.full,
                                                                                          .features = arguments.features,
                                                                                          .progress = progress}));
+  line.reset();  // a warning would go on in its line
   warn_of_missing(arguments.path, inspection.left_out);
   return inspection;
 }
