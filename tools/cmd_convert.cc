@@ -191,7 +191,7 @@ void warn_of_skips(const Report& report) {
   }
 }
 
-Result<int> export_with_progress(const ConvertArguments& arguments) {
+Result<TfrecordExportReport> export_with_progress(const ConvertArguments& arguments) {
   TfrecordExportOptions options;
   options.sources = arguments.convert.sources;
   options.from = arguments.convert.from;
@@ -206,20 +206,27 @@ Result<int> export_with_progress(const ConvertArguments& arguments) {
     show(progress, done);
     return !interrupted();
   };
-  catch_interrupts();
-  DOVETAIL_ASSIGN(const TfrecordExportReport report, export_tfrecords(*arguments.tfrecord_target, options));
+  return export_tfrecords(*arguments.tfrecord_target, options);
+}
+
+// Both print once the line of progress is gone.
+Result<int> run_export(const ConvertArguments& arguments) {
+  DOVETAIL_ASSIGN(const TfrecordExportReport report, export_with_progress(arguments));
   warn_of_skips(report);
   return print(arguments.json ? to_line(to_json(report)) : to_text(report));
+}
+
+Result<int> run_conversion(ConvertArguments& arguments) {
+  DOVETAIL_ASSIGN(const ConvertSummary summary, convert_with_progress(arguments));
+  warn_of_skips(summary.report);
+  return print(arguments.json ? to_line(to_json(summary)) : to_text(summary));
 }
 
 Result<int> run(ConvertArguments& arguments) {
   DOVETAIL_TRY(check_target(arguments));
   DOVETAIL_TRY(complete(arguments));
-  if (arguments.tfrecord_target) return export_with_progress(arguments);
   catch_interrupts();
-  DOVETAIL_ASSIGN(const ConvertSummary summary, convert_with_progress(arguments));
-  warn_of_skips(summary.report);
-  return print(arguments.json ? to_line(to_json(summary)) : to_text(summary));
+  return arguments.tfrecord_target ? run_export(arguments) : run_conversion(arguments);
 }
 
 void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {

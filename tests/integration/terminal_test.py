@@ -163,7 +163,7 @@ class TerminalTest(CommandTest):
         self.assertEqual(re.sub(r"\x1b\[[0-9]*m", "", coloured),
                          run_good("inspect", self.dataset, "--blocks").decode())
 
-    def test_a_warning_does_not_go_on_in_the_line_of_progress(self):
+    def test_neither_warnings_nor_results_go_on_in_the_line_of_progress(self):
         os.mkdir(self.path("sparse"))
         for i in range(24):
             with open(self.path("sparse", f"{i}.bin"), "wb") as file:
@@ -172,6 +172,10 @@ class TerminalTest(CommandTest):
         code, shown = on_terminal("inspect", self.path("sparse"), errors=True, NO_COLOR="1", PAGER="cat")
         self.assertEqual(code, GOOD, shown)
         self.assertRegex(shown, r"(^|\n|\x1b\[K)dovetail: warning: .*sparse: left out: 1 link that leads nowhere\n")
+        code, shown = on_terminal("convert", self.path("sparse"), "--to-tfrecord", self.path("out.tfrecord.gz"),
+                                  "--include", "2?.bin", errors=True)
+        self.assertEqual(code, GOOD, shown)
+        self.assertRegex(shown, r"(^|\n|\x1b\[K)first file +.*out.tfrecord.gz\n")
 
     def test_a_pipe_gets_neither(self):
         process = start("inspect", self.dataset, env={**os.environ, "PAGER": self.MARK, "TERM": "xterm"})
