@@ -90,8 +90,8 @@ std::string to_text(const RecoverReport& report) {
                                                      : format::count_of(report.records, "record")) +
                             " in " + format::count_of(report.blocks, "block");
   if (report.unreadable_bytes > 0) {
-    text += format::count_of(report.unreadable_bytes, "byte") +
-            " could not be read; copy the medium and retry to save more\n";
+    text +=
+        format::count_of(report.unreadable_bytes, "byte") + " could not be read; a copy of the medium may save more\n";
   }
   if (report.ok()) return text + "good: " + saved + '\n';
   return text + "damaged: " + format::count_of(report.lost_regions, "place") + "; " + saved +
