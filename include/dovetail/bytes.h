@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// A view of bytes that somebody else owns.
