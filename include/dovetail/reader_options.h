@@ -100,9 +100,9 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// Threads that wait for storage; 0 (default) chooses.
   unsigned io_threads = 0;
   /// A read or an opening of a shard that takes longer is late; default 30 s, 0 never checks.
-  /// `wait` logs it, again after twice as long, and so on. `fail` abandons it; this takes 24 MiB of
-  /// the budget and one more copy of what has to wait for storage. docs/reliability.md has the
-  /// limit.
+  /// `wait` logs it, again after twice as long, and so on. `fail` abandons it; this takes 18 MiB of
+  /// the budget, 26 with `io_uring_direct`, and one more copy of what has to wait for storage.
+  /// docs/reliability.md has the limit.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and fill slots. 0 (default) uses the cores of the node divided by
   /// its readers.

@@ -194,10 +194,7 @@ DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::D
     const std::lock_guard lock(mutex_);
     stats_.waiting_for_batch += Clock::now() - began;
   }
-  if (!next.has_value()) {
-    // The lasting error of the reader names the file.
-    return {.outcome = reader_.error().value_or(next.error()), .after = {}};
-  }
+  if (!next.has_value()) return {.outcome = next.error(), .after = {}};
   if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
   Result<DeviceBatch> copied = copy(std::move(**next), std::move(slab));
   if (!copied.has_value()) return {.outcome = copied.error(), .after = {}};

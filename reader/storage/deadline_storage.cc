@@ -120,7 +120,9 @@ class DeadlineStorage final : public Storage {
  public:
   DeadlineStorage(std::unique_ptr<Storage> inner, const WatchOptions& options)
       : facts_(inner->facts()), queue_(std::make_shared<CallQueue>(std::move(inner), options)) {
-    facts_.memory_bytes += kDeadlineBytes;
+    // A repeated read is one of the calls, so each call may have a buffer.
+    const std::size_t out = std::min(facts_.depth, kMostCallsOut) + std::min(facts_.call_depth, kMostCallsOut);
+    facts_.memory_bytes += (out + kMostAbandoned) * kDeadlinePiece;
   }
   ~DeadlineStorage() override { stop(); }
 

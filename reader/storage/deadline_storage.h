@@ -17,8 +17,6 @@ inline constexpr unsigned kMostCallsOut = 32;
 /// The most calls that are given up and have not returned. Beyond this, every other call fails at
 /// once.
 inline constexpr unsigned kMostAbandoned = 64;
-/// Memory for the buffers of all these calls.
-inline constexpr std::size_t kDeadlineBytes = (kMostCallsOut + kMostAbandoned) * kDeadlinePiece;
 
 /// A storage whose calls fail with `ETIMEDOUT` once they have taken `options.after`, counted from
 /// when the inner storage gets them. While a call on a file is abandoned, other calls on this file
