@@ -10,6 +10,7 @@
 #include "bench/batch_gaps.h"
 #include "bench/contestants.h"
 #include "bench/processes.h"
+#include "format/words/reader_words.h"
 
 namespace dovetail::bench {
 
@@ -23,9 +24,7 @@ std::uint64_t number(const std::string& text) {
 }
 
 StorageKind storage_kind(const std::string& name) {
-  for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
-    if (to_string(kind) == name) return kind;
-  }
+  if (const auto kind = format::value_of(format::kStorageWords, name)) return *kind;
   throw std::invalid_argument(name + " is no kind of storage");
 }
 

@@ -7,12 +7,12 @@
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/try.h"
+#include "format/words/convert_words.h"
 
 namespace dovetail {
 
 std::string_view to_string(Codec codec) noexcept {
-  constexpr std::string_view kNames[] = {"none", "snappy", "zstd"};
-  return kNames[static_cast<std::size_t>(codec)];
+  return format::word_of(format::kCodecWords, codec);
 }
 
 }  // namespace dovetail

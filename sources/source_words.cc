@@ -1,78 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/source_options.h>
 
+#include "format/words/convert_words.h"
+
 namespace dovetail {
 
-std::string_view to_string(SourceFormat format) noexcept {
-  switch (format) {
-    case SourceFormat::detect:
-      return "detect";
-    case SourceFormat::tfrecord:
-      return "tfrecord";
-    case SourceFormat::folder:
-      return "folder";
-    case SourceFormat::lines:
-      return "lines";
-    case SourceFormat::jsonl:
-      return "jsonl";
-    case SourceFormat::tar:
-      return "tar";
-    case SourceFormat::csv:
-      return "csv";
-    case SourceFormat::mds:
-      return "mds";
-    case SourceFormat::recordio:
-      return "recordio";
-    case SourceFormat::idx:
-      return "idx";
-    case SourceFormat::dovetail:
-      return "dovetail";
-  }
-  return "unknown";
+std::string_view to_string(SourceFormat source) noexcept {
+  return format::word_of(format::kSourceFormatWords, source);
 }
 
 std::string_view to_string(Compression compression) noexcept {
-  switch (compression) {
-    case Compression::none:
-      return "none";
-    case Compression::gzip:
-      return "gzip";
-    case Compression::zlib:
-      return "zlib";
-    case Compression::snappy:
-      return "snappy";
-    case Compression::bzip2:
-      return "bzip2";
-    case Compression::zstd:
-      return "zstd";
-    case Compression::xz:
-      return "xz";
-  }
-  return "unknown";
+  return format::word_of(format::kCompressionWords, compression);
 }
 
 std::string_view to_string(RecordForm form) noexcept {
-  switch (form) {
-    case RecordForm::automatic:
-      return "automatic";
-    case RecordForm::raw:
-      return "raw";
-    case RecordForm::example:
-      return "example";
-  }
-  return "unknown";
+  return format::word_of(format::kRecordFormWords, form);
 }
 
 std::string_view to_string(ColumnType type) noexcept {
-  switch (type) {
-    case ColumnType::bytes:
-      return "bytes";
-    case ColumnType::int64:
-      return "int64";
-    case ColumnType::real:
-      return "real";
-  }
-  return "unknown";
+  return format::word_of(format::kColumnTypeWords, type);
 }
 
 LeftOut& LeftOut::operator+=(const LeftOut& other) noexcept {

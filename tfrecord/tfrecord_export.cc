@@ -17,6 +17,7 @@
 #include "format/guard_memory.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
+#include "format/words/convert_words.h"
 #include "sources/bytes/names.h"
 #include "sources/bytes/skip_count.h"
 #include "tfrecord/export_input.h"
@@ -27,17 +28,7 @@
 namespace dovetail {
 
 std::string_view to_string(TfrecordCompression compression) noexcept {
-  switch (compression) {
-    case TfrecordCompression::none:
-      return "none";
-    case TfrecordCompression::gzip:
-      return "gzip";
-    case TfrecordCompression::zlib:
-      return "zlib";
-    case TfrecordCompression::snappy:
-      return "snappy";
-  }
-  return "unknown";
+  return format::word_of(format::kTfrecordCompressionWords, compression);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // `dovetail completion`: scripts for shells.
 #include <memory>
 
+#include "format/text/words.h"
 #include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/completion.h"
@@ -32,14 +33,13 @@ Result<int> run(const CommandLine& line, Shell shell) {
 }  // namespace
 
 void add_completion(CommandLine& line) {
-  using Word = std::pair<std::string_view, Shell>;
   const auto shell = std::make_shared<std::optional<Shell>>();
   Flags flags = line.subcommand("completion", "Print a completion script for a shell",
                                 {"dovetail completion bash > dovetail.bash", "dovetail completion zsh > _dovetail"},
                                 [&line, shell] { return run(line, **shell); });
   flags
       .add_choice("SHELL", *shell,
-                  std::array{Word{"bash", Shell::bash}, Word{"zsh", Shell::zsh}, Word{"fish", Shell::fish}},
+                  format::Words<Shell, 3>{{{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}}},
                   "The shell")
       .required();
 }

@@ -15,12 +15,13 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
+#include "format/words/convert_words.h"
 #include "tools/command/commands.h"
+#include "tools/command/input_arguments.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
 #include "tools/command/progress.h"
 #include "tools/command/sink.h"
-#include "tools/command/source_words.h"
 #include "tools/command/text_file.h"
 #include "tools/command/warning.h"
 #include "tools/convert_summary.h"
@@ -230,7 +231,6 @@ Result<int> run(ConvertArguments& arguments) {
 }
 
 void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
-  using Word = std::pair<std::string_view, Codec>;
   ConvertOptions& options = arguments.convert;
   std::vector<Flag>& of_datasets = arguments.of_datasets;
   WriterOptions& shard = options.writer.shard;
@@ -240,10 +240,8 @@ void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
       flags.add_size("--shard-bytes", options.writer.shard_bytes, "Target size of the records of a shard, in bytes")
           .preset("256M")
           .excludes(shards));
-  of_datasets.push_back(
-      flags.add_choice("--codec", shard.codec,
-                       std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}, Word{"zstd", Codec::zstd}},
-                       "Compression of blocks, used where it saves enough"));
+  of_datasets.push_back(flags.add_choice("--codec", shard.codec, format::kCodecWords,
+                                         "Compression of blocks, used where it saves enough"));
   of_datasets.push_back(
       flags.add("--codec-level", shard.codec_level, "Level of --codec zstd, 1 (fastest) to 19 (smallest)"));
   of_datasets.push_back(
@@ -256,12 +254,8 @@ void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
 }
 
 void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
-  using Form = std::pair<std::string_view, RecordForm>;
-  using Answer = std::pair<std::string_view, OnError>;
   SourceOptions& source = arguments.convert.source;
-  flags.add_choice("--records", source.records,
-                   std::array{Form{"automatic", RecordForm::automatic}, Form{"raw", RecordForm::raw},
-                              Form{"example", RecordForm::example}},
+  flags.add_choice("--records", source.records, format::kRecordFormWords,
                    "Form of records: raw bytes, or tf.train.Examples with one feature per part");
   flags.add("--labels", source.labels, "For folders: make Examples with path and subfolder (class) of each file");
   flags
@@ -276,8 +270,7 @@ void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
   flags
       .add("--exclude", source.exclude, "For folders: leave out matching files and folders; may be given several times")
       .shown_as("GLOB");
-  flags.add_choice("--on-error", source.on_error,
-                   std::array{Answer{"fail", OnError::fail}, Answer{"skip", OnError::skip}},
+  flags.add_choice("--on-error", source.on_error, format::kOnErrorWords,
                    "Action for a record that cannot be read; skipped records are counted");
   flags.add("--csv-delimiter", arguments.delimiter, "One character, or tab; default: comma, or tab for .tsv")
       .shown_as("CHAR");
@@ -319,7 +312,6 @@ void add_order_arguments(Flags& flags, ConvertArguments& arguments) {
 }  // namespace
 
 void add_convert(CommandLine& line) {
-  using CompressionWord = std::pair<std::string_view, TfrecordCompression>;
   const auto arguments = std::make_shared<ConvertArguments>();
   ConvertOptions& options = arguments->convert;
   WriterOptions& shard = options.writer.shard;
@@ -335,12 +327,8 @@ void add_convert(CommandLine& line) {
       .add("--to-tfrecord", arguments->tfrecord_target,
            "Write TFRecord files instead: a single file, or a folder with one per shard; SRC may be a dataset")
       .shown_as("PATH");
-  flags.add_choice(
-      "--compression", arguments->compression,
-      std::array{CompressionWord{"none", TfrecordCompression::none}, CompressionWord{"gzip", TfrecordCompression::gzip},
-                 CompressionWord{"zlib", TfrecordCompression::zlib},
-                 CompressionWord{"snappy", TfrecordCompression::snappy}},
-      "Compression of TFRecord files; by default that of a single file's name, else none");
+  flags.add_choice("--compression", arguments->compression, format::kTfrecordCompressionWords,
+                   "Compression of TFRecord files; by default that of a single file's name, else none");
   add_from(flags, options.from, "Format of the sources");
   std::vector<Flag>& of_datasets = arguments->of_datasets;
   of_datasets.push_back(

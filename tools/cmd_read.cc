@@ -19,6 +19,7 @@
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
+#include "format/words/reader_words.h"
 #include "tools/command/columns_flag.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
@@ -27,7 +28,6 @@
 #include "tools/command/progress.h"
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
-#include "tools/command/storage_words.h"
 #include "tools/command/text_file.h"
 #include "tools/command/warning.h"
 #include "tools/plan/plan_arguments.h"
@@ -281,19 +281,11 @@ Result<int> run(ReadArguments& arguments) {
 }
 
 void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
-  using Answer = std::pair<std::string_view, OnDamage>;
-  using Spill = std::pair<std::string_view, Oversize>;
-  using Memory = std::pair<std::string_view, Registration>;
-  flags.add_choice("--on-damage", options.on_damage,
-                   std::array{Answer{"fail", OnDamage::fail}, Answer{"substitute", OnDamage::substitute},
-                              Answer{"empty", OnDamage::empty}},
+  flags.add_choice("--on-damage", options.on_damage, format::kOnDamageWords,
                    "Handling of rows whose records are damaged or do not fit the columns");
-  flags.add_choice("--oversize", options.oversize,
-                   std::array{Spill{"fail", Oversize::fail}, Spill{"spill", Oversize::spill}},
+  flags.add_choice("--oversize", options.oversize, format::kOversizeWords,
                    "Handling of a batch that does not fit its slot");
-  flags.add_choice("--registration", options.registration,
-                   std::array{Memory{"preferred", Registration::preferred}, Memory{"required", Registration::required},
-                              Memory{"off", Registration::off}},
+  flags.add_choice("--registration", options.registration, format::kRegistrationWords,
                    "Registration of memory with CUDA");
   flags.add_size("--memory", options.memory_bytes, "Memory budget for batches and read-ahead, in bytes").preset("256M");
   flags.add("--prefetch", options.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");
@@ -323,12 +315,11 @@ void add_read(CommandLine& line) {
           .shown_as("FILE");
   add_columns(flags, arguments->columns);
   flags.group("How it is read");
-  add_storage(flags, arguments->reader.storage);
+  flags.add_choice("--storage", arguments->reader.storage, format::kStorageWords,
+                   "Storage backend; io_uring_direct bypasses the page cache");
   add_delivery_arguments(flags, arguments->reader);
   flags.add("--hung-after", arguments->hung_after, "Log reads that take longer than this, in seconds; 0 never checks");
-  using Hung = std::pair<std::string_view, OnHungRead>;
-  flags.add_choice("--on-hung-read", arguments->reader.on_hung_read,
-                   std::array{Hung{"wait", OnHungRead::wait}, Hung{"fail", OnHungRead::fail}},
+  flags.add_choice("--on-hung-read", arguments->reader.on_hung_read, format::kOnHungReadWords,
                    "Handling of such reads: keep waiting, or fail, which counts as damage (see --on-damage)");
   flags.group("Finding what limits reading");
   flags.add("--timeline", arguments->timeline_path, "Write a trace of the reader for Perfetto or chrome://tracing")

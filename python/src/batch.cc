@@ -80,12 +80,12 @@ namespace {
 /// The most characters of a schema in a message.
 constexpr std::size_t kMostShown = 200;
 
-constexpr Words<BatchPart, 5> kParts{{{"values", BatchPart::values},
-                                      {"rows", BatchPart::rows},
-                                      {"offsets", BatchPart::offsets},
-                                      {"ids", BatchPart::ids},
-                                      {"status", BatchPart::status}}};
-constexpr Words<ColumnPart, 3> kColumnParts{
+constexpr format::Words<BatchPart, 5> kParts{{{"values", BatchPart::values},
+                                              {"rows", BatchPart::rows},
+                                              {"offsets", BatchPart::offsets},
+                                              {"ids", BatchPart::ids},
+                                              {"status", BatchPart::status}}};
+constexpr format::Words<ColumnPart, 3> kColumnParts{
     {{"values", ColumnPart::values}, {"offsets", ColumnPart::offsets}, {"text_offsets", ColumnPart::text_offsets}}};
 
 py::ssize_t size_of(std::size_t size) {
@@ -237,8 +237,8 @@ Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& co
 
 py::str shown_tensor(const Tensor& tensor) {
   const std::string column = tensor.column.has_value() ? " of column \"" + *tensor.column + '"' : "";
-  const std::string_view part =
-      tensor.column.has_value() ? to_word(tensor.column_part, kColumnParts) : to_word(tensor.part, kParts);
+  const std::string_view part = tensor.column.has_value() ? format::word_of(kColumnParts, tensor.column_part)
+                                                          : format::word_of(kParts, tensor.part);
   return message_text("<Tensor of " + std::string(part) + column + ">");
 }
 

@@ -12,12 +12,12 @@
 #include <dovetail/tfrecord_export.h>
 #include <pybind11/stl.h>
 
+#include "format/words/convert_words.h"
 #include "python/src/bindings.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
-#include "python/src/source_words.h"
 #include "python/src/text.h"
 #include "python/src/words.h"
 #include "python/src/writer_options.h"
@@ -26,27 +26,17 @@ namespace dovetail::python {
 
 namespace {
 
-constexpr Words<RecordForm, 3> kForms{
-    {{"automatic", RecordForm::automatic}, {"raw", RecordForm::raw}, {"example", RecordForm::example}}};
-constexpr Words<ColumnType, 3> kColumnTypes{
-    {{"bytes", ColumnType::bytes}, {"int64", ColumnType::int64}, {"real", ColumnType::real}}};
-constexpr Words<TfrecordCompression, 4> kCompressions{{{"none", TfrecordCompression::none},
-                                                       {"gzip", TfrecordCompression::gzip},
-                                                       {"zlib", TfrecordCompression::zlib},
-                                                       {"snappy", TfrecordCompression::snappy}}};
-constexpr Words<OnError, 2> kOnError{{{"fail", OnError::fail}, {"skip", OnError::skip}}};
-
 template <auto kField>
 void set_format(ConvertOptions& options, const char* name, py::handle given) {
-  options.*kField = from_word(name, given, kFormats);
+  options.*kField = from_word(name, given, format::kSourceFormatWords);
 }
 
 void set_records(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.records = from_word(name, given, kForms);
+  options.source.records = from_word(name, given, format::kRecordFormWords);
 }
 
 void set_on_error(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.on_error = from_word(name, given, kOnError);
+  options.source.on_error = from_word(name, given, format::kOnErrorWords);
 }
 
 void set_labels(ConvertOptions& options, const char* name, py::handle given) {
@@ -78,7 +68,7 @@ void set_csv_types(ConvertOptions& options, const char* name, py::handle given) 
   options.source.csv.types.clear();
   for (const auto& [column, type] : py::reinterpret_borrow<py::dict>(given)) {
     options.source.csv.types.emplace(to_utf8("a name in csv_types", column),
-                                     from_word("a type in csv_types", type, kColumnTypes));
+                                     from_word("a type in csv_types", type, format::kColumnTypeWords));
   }
 }
 
@@ -282,7 +272,8 @@ py::object export_sources(const py::object& sources, const py::object& target_gi
   options.files = read.shards;
   options.jobs = read.jobs;
   options.overwrite = to_option<bool>("overwrite", overwrite);
-  if (!compression.is_none()) options.compression = from_word("compression", compression, kCompressions);
+  if (!compression.is_none())
+    options.compression = from_word("compression", compression, format::kTfrecordCompressionWords);
   const std::filesystem::path target = to_path("target", target_given);
   const TfrecordExportReport report =
       run_with_progress(asked, options, [&] { return export_tfrecords(target.string(), options); });

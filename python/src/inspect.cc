@@ -7,13 +7,14 @@
 #include <boost/json/serialize.hpp>
 
 #include "format/try.h"
+#include "format/words/convert_words.h"
 #include "inspect/inspection.h"
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
-#include "python/src/source_words.h"
+#include "python/src/words.h"
 
 namespace dovetail::python {
 
@@ -23,7 +24,7 @@ py::object inspect_path(const py::object& path_given, const py::object& format, 
                         const py::object& full, const py::object& features) {
   const std::string path = to_path("path", path_given).string();
   inspect::InspectOptions options;
-  options.from = from_word("format", format, kFormats);
+  options.from = from_word("format", format, format::kSourceFormatWords);
   options.full = to_option<bool>("full", full);
   options.features = to_option<bool>("features", features);
   const auto with_blocks = to_option<bool>("blocks", blocks);

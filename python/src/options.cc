@@ -9,6 +9,8 @@
 
 #include <pybind11/stl.h>
 
+#include "format/words/plan_words.h"
+#include "format/words/reader_words.h"
 #include "python/src/arguments.h"
 #include "python/src/option_table.h"
 #include "python/src/words.h"
@@ -19,22 +21,8 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr Words<OrderKind, 3> kOrders{
-    {{"shuffle", OrderKind::shuffle}, {"sequential", OrderKind::sequential}, {"global", OrderKind::global}}};
-constexpr Words<Assign, 3> kAssigns{{{"even", Assign::even}, {"files", Assign::files}, {"runs", Assign::runs}}};
-constexpr Words<Tail, 3> kTails{{{"drop", Tail::drop}, {"pad", Tail::pad}, {"wrap", Tail::wrap}}};
-constexpr Words<MixStop, 2> kStops{{{"first", MixStop::first}, {"all", MixStop::all}}};
-constexpr Words<OnDamage, 3> kOnDamage{
-    {{"fail", OnDamage::fail}, {"substitute", OnDamage::substitute}, {"empty", OnDamage::empty}}};
-constexpr Words<OnHungRead, 2> kOnHungRead{{{"wait", OnHungRead::wait}, {"fail", OnHungRead::fail}}};
-constexpr Words<Oversize, 2> kOversize{{{"fail", Oversize::fail}, {"spill", Oversize::spill}}};
-constexpr Words<Registration, 3> kRegistrations{
-    {{"preferred", Registration::preferred}, {"required", Registration::required}, {"off", Registration::off}}};
-constexpr Words<HugePages, 3> kHugePages{
-    {{"automatic", HugePages::automatic}, {"on", HugePages::on}, {"off", HugePages::off}}};
-constexpr Words<StorageKind, 3> kStorages{{{"automatic", StorageKind::automatic},
-                                           {"pread", StorageKind::pread},
-                                           {"io_uring_direct", StorageKind::io_uring_direct}}};
+// A mix for a number of steps has `steps=`.
+constexpr format::Words<MixStop, 2> kStops{format::kMixStopWords[0], format::kMixStopWords[1]};
 
 template <auto kField, const auto& kWords, class Options>
 void set_word(Options& options, const char* name, py::handle given) {
@@ -81,9 +69,9 @@ constexpr OptionSetter<PlanOptions> kPlanSetters[] = {
     {"batch", set_field<&PlanOptions::batch>},
     {"replicate", set_field<&PlanOptions::replicate>},
     {"lanes", set_field<&PlanOptions::lanes>},
-    {"order", set_word<&PlanOptions::order, kOrders>},
-    {"assign", set_word<&PlanOptions::assign, kAssigns>},
-    {"tail", set_word<&PlanOptions::tail, kTails>},
+    {"order", set_word<&PlanOptions::order, format::kOrderWords>},
+    {"assign", set_word<&PlanOptions::assign, format::kAssignWords>},
+    {"tail", set_word<&PlanOptions::tail, format::kTailWords>},
     {"open_runs", set_field<&PlanOptions::open_runs>},
     {"pool", set_field<&PlanOptions::pool>},
     {"seed", set_field<&PlanOptions::seed>},
@@ -121,20 +109,20 @@ constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
     {"local_rank", set_rank<&RankContext::local_rank>},
     {"local_world", set_rank<&RankContext::local_world>},
     {"epochs", set_field<&ReaderOptions::epochs>},
-    {"on_damage", set_word<&ReaderOptions::on_damage, kOnDamage>},
-    {"on_hung_read", set_word<&ReaderOptions::on_hung_read, kOnHungRead>},
-    {"oversize", set_word<&ReaderOptions::oversize, kOversize>},
+    {"on_damage", set_word<&ReaderOptions::on_damage, format::kOnDamageWords>},
+    {"on_hung_read", set_word<&ReaderOptions::on_hung_read, format::kOnHungReadWords>},
+    {"oversize", set_word<&ReaderOptions::oversize, format::kOversizeWords>},
     {"columns", set_columns},
     {"prefetch", set_field<&ReaderOptions::prefetch>},
     {"max_held", set_field<&ReaderOptions::max_held>},
     {"memory_bytes", set_field<&ReaderOptions::memory_bytes>},
-    {"storage", set_word<&ReaderOptions::storage, kStorages>},
+    {"storage", set_word<&ReaderOptions::storage, format::kStorageWords>},
     {"io_threads", set_field<&ReaderOptions::io_threads>},
     {"hung_after", set_hung_after},
     {"decode_threads", set_field<&ReaderOptions::decode_threads>},
-    {"registration", set_word<&ReaderOptions::registration, kRegistrations>},
+    {"registration", set_word<&ReaderOptions::registration, format::kRegistrationWords>},
     {"device", set_field<&ReaderOptions::device>},
-    {"huge_pages", set_word<&ReaderOptions::huge_pages, kHugePages>},
+    {"huge_pages", set_word<&ReaderOptions::huge_pages, format::kHugePagesWords>},
     {"metrics", set_metrics},
 };
 
@@ -164,9 +152,9 @@ py::dict to_dict(const PlanOptions& options) {
   dict["batch"] = options.batch;
   dict["replicate"] = options.replicate;
   dict["lanes"] = options.lanes;
-  dict["order"] = to_word(options.order, kOrders);
-  dict["assign"] = to_word(options.assign, kAssigns);
-  dict["tail"] = to_word(options.tail, kTails);
+  dict["order"] = format::word_of(format::kOrderWords, options.order);
+  dict["assign"] = format::word_of(format::kAssignWords, options.assign);
+  dict["tail"] = format::word_of(format::kTailWords, options.tail);
   dict["open_runs"] = options.open_runs;
   dict["pool"] = options.pool;
   dict["seed"] = options.seed;
@@ -176,7 +164,7 @@ py::dict to_dict(const PlanOptions& options) {
   dict["mix"] = mix.empty() ? py::object(py::none()) : py::object(mix);
   dict["mix_stop"] = options.mix.stop == MixStop::steps
                          ? py::object(py::int_(options.mix.steps))
-                         : py::object(py::str(std::string(to_word(options.mix.stop, kStops))));
+                         : py::object(py::str(std::string(format::word_of(kStops, options.mix.stop))));
   return dict;
 }
 

@@ -7,6 +7,7 @@
 
 #include <pybind11/stl.h>
 
+#include "format/words/convert_words.h"
 #include "python/src/option_table.h"
 #include "python/src/words.h"
 
@@ -17,10 +18,9 @@ namespace py = pybind11;
 namespace {
 
 constexpr std::string_view kShardNumber = "shard_number";  // a dataset numbers its shards itself
-constexpr Words<Codec, 3> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}, {"zstd", Codec::zstd}}};
 
 void set_codec(WriterOptions& options, const char* name, py::handle given) {
-  options.codec = from_word(name, given, kCodecs);
+  options.codec = from_word(name, given, format::kCodecWords);
 }
 
 void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {

@@ -8,20 +8,13 @@
 
 #include "format/guard_memory.h"
 #include "format/try.h"
+#include "format/words/reader_words.h"
 #include "reader/storage/uring_storage.h"
 
 namespace dovetail {
 
 std::string_view to_string(StorageKind kind) noexcept {
-  switch (kind) {
-    case StorageKind::automatic:
-      return "automatic";
-    case StorageKind::pread:
-      return "pread";
-    case StorageKind::io_uring_direct:
-      return "io_uring_direct";
-  }
-  return "unknown";
+  return format::word_of(format::kStorageWords, kind);
 }
 
 namespace detail {

@@ -131,7 +131,7 @@ const std::vector<VerdictCase> kCases{
        r.second.waiting_for_storage = 3;
        r.second.storage = StorageKind::io_uring_direct;
      },
-     Part::storage, "use --storage auto"},
+     Part::storage, "use --storage automatic"},
     {"ATrialHelps",
      [](BenchReport& r) {
        r.trials.push_back({.option = "--decode-threads 2", .pass = r.second});

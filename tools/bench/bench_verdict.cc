@@ -71,8 +71,9 @@ std::string advice(const BenchReport& report, Part part) {
   if (!per_byte && report.second.bytes < kSmallBatch * report.second.batches) return " Larger batches help.";
   switch (part) {
     case Part::storage:
-      return report.second.storage == StorageKind::io_uring_direct ? " If the data fit into memory, use --storage auto."
-                                                                   : " The records do not stay in the page cache.";
+      return report.second.storage == StorageKind::io_uring_direct
+                 ? " If the data fit into memory, use --storage automatic."
+                 : " The records do not stay in the page cache.";
     case Part::reading:
       return report.piece_bytes < kSmallRead ? " Convert with --block-bytes 64K --run-bytes 64K for longer reads." : "";
     case Part::decoding:

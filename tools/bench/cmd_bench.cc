@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "format/try.h"
+#include "format/words/reader_words.h"
 #include "tools/bench/bench_report.h"
 #include "tools/command/columns_flag.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
 #include "tools/command/sink.h"
-#include "tools/command/storage_words.h"
 #include "tools/command/warning.h"
 #include "tools/plan/plan_arguments.h"
 
@@ -185,7 +185,8 @@ void add_bench(CommandLine& line) {
                      "Rows per step; default: " + std::to_string(kDefaultBatch) + ", or that of --plan");
   add_columns(flags, arguments->columns);
   flags.group("How it is read");
-  add_storage(flags, arguments->reader.storage);
+  flags.add_choice("--storage", arguments->reader.storage, format::kStorageWords,
+                   "Storage backend; io_uring_direct bypasses the page cache");
   flags.add_size("--memory", arguments->reader.memory_bytes, "Memory budget for batches and read-ahead, in bytes")
       .preset("256M");
   flags.add("--prefetch", arguments->reader.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");

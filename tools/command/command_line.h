@@ -2,7 +2,7 @@
 // The flags of the subcommands. CLI11, which takes long to compile, stays in command_line.cc.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <dovetail/error.h>
 
+#include "format/text/words.h"
 #include "tools/command/command_spec.h"
 
 namespace CLI {
@@ -68,19 +68,16 @@ class Flags {
 
   /// One of several words; each stands for a value.
   template <class Value, std::size_t kCount>
-  Flag add_choice(const std::string& name, Value& value,
-                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
-    std::string preset;
-    for (const auto& [word, meaning] : choices) {
-      if (meaning == value) preset = word;
-    }
-    return add_words(name, words_of(choices), chooser(value, choices), help).preset(preset);
+  Flag add_choice(const std::string& name, Value& value, const format::Words<Value, kCount>& words,
+                  const std::string& help) {
+    const std::string_view preset = format::word_of(words, value);
+    return add_words(name, joined(words), chooser(value, words), help).preset(std::string(preset));
   }
   /// The same; no value if the flag is not given.
   template <class Value, std::size_t kCount>
-  Flag add_choice(const std::string& name, std::optional<Value>& value,
-                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
-    return add_words(name, words_of(choices), chooser(value, choices), help);
+  Flag add_choice(const std::string& name, std::optional<Value>& value, const format::Words<Value, kCount>& words,
+                  const std::string& help) {
+    return add_words(name, joined(words), chooser(value, words), help);
   }
 
   /// One of several words that are only known at run time.
@@ -90,21 +87,18 @@ class Flags {
  private:
   friend class CommandLine;
   explicit Flags(CLI::App& command) : command_(&command) {}
-  template <class Choices>
-  static std::string words_of(const Choices& choices) {
-    std::string words;
-    for (const auto& choice : choices) words += (words.empty() ? "" : "|") + std::string(choice.first);
-    return words;
+  template <class Value, std::size_t kCount>
+  static std::string joined(const format::Words<Value, kCount>& words) {
+    std::string text;
+    for (const auto& [word, value] : words) text += (text.empty() ? "" : "|") + std::string(word);
+    return text;
   }
-  template <class Target, class Choices>
-  static std::function<bool(std::string_view)> chooser(Target& value, const Choices& choices) {
-    return [&value, choices](std::string_view text) {
-      for (const auto& [word, meaning] : choices) {
-        if (word != text) continue;
-        value = meaning;
-        return true;
-      }
-      return false;
+  template <class Target, class Value, std::size_t kCount>
+  static std::function<bool(std::string_view)> chooser(Target& target, const format::Words<Value, kCount>& words) {
+    return [&target, words](std::string_view text) {
+      const std::optional<Value> chosen = format::value_of(words, text);
+      if (chosen) target = *chosen;
+      return chosen.has_value();
     };
   }
   Flag add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,

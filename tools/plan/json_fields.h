@@ -11,8 +11,8 @@
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
 
+#include "format/text/words.h"
 #include "tools/command/json.h"
-#include "tools/plan/plan_words.h"
 
 namespace dovetail::tools {
 
@@ -40,14 +40,11 @@ class JsonFields {
   JsonFields& take(std::string_view name, Hash128& into);
   /// One of several words.
   template <class Value, std::size_t kCount>
-  JsonFields& take(std::string_view name, const Words<Value, kCount>& words, Value& into) {
-    const std::string_view text = string(name);
-    for (const auto& [word, meaning] : words) {
-      if (word != text) continue;
-      into = meaning;
-      return *this;
-    }
-    return fail(name, "has an unknown word");
+  JsonFields& take(std::string_view name, const format::Words<Value, kCount>& words, Value& into) {
+    const std::optional<Value> value = format::value_of(words, string(name));
+    if (!value) return fail(name, "has an unknown word");
+    into = *value;
+    return *this;
   }
 
   /// The field; null if there is none.

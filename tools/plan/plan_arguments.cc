@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "format/try.h"
-#include "tools/plan/plan_words.h"
+#include "format/words/plan_words.h"
 #include "tools/plan/state_file.h"
 #include "tools/plan/weights.h"
 
@@ -52,14 +52,14 @@ void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_
   flags.add("--replicate", plan.replicate, "Number of consecutive ranks that read the same rows")
       .preset(std::to_string(preset.replicate));
   flags.add("--lanes", plan.lanes, "Ordered streams; 0 is one per reader").preset(std::to_string(preset.lanes));
-  flags.add_choice("--order", plan.order, kOrderWords, "Order of the records")
-      .preset(std::string(word_of(kOrderWords, preset.order)));
+  flags.add_choice("--order", plan.order, format::kOrderWords, "Order of the records")
+      .preset(std::string(format::word_of(format::kOrderWords, preset.order)));
   flags
-      .add_choice("--assign", plan.assign, kAssignWords,
+      .add_choice("--assign", plan.assign, format::kAssignWords,
                   "Assignment to lanes: cut the concatenated shards evenly, whole shards, or runs of all shards")
-      .preset(std::string(word_of(kAssignWords, preset.assign)));
-  flags.add_choice("--tail", plan.tail, kTailWords, "Handling of records that do not fill a last step")
-      .preset(std::string(word_of(kTailWords, preset.tail)));
+      .preset(std::string(format::word_of(format::kAssignWords, preset.assign)));
+  flags.add_choice("--tail", plan.tail, format::kTailWords, "Handling of records that do not fill a last step")
+      .preset(std::string(format::word_of(format::kTailWords, preset.tail)));
   flags
       .add("--open-runs", plan.open_runs,
            "Runs of a lane to interleave: at least this many if it has them, fewer than twice as many")
@@ -72,9 +72,9 @@ void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_
            "Mix the PATHs: one weight for each (3,1 or 0.7,0.3), or a schedule by steps (0=3:1,1000=1:1)")
       .shown_as("LIST");
   flags
-      .add_choice("--stop", plan.stop, kStopWords,
+      .add_choice("--stop", plan.stop, format::kMixStopWords,
                   "End of a mix: before a source would begin again, when all are delivered, or after --mix-steps")
-      .preset(std::string(word_of(kStopWords, preset.mix.stop)));
+      .preset(std::string(format::word_of(format::kMixStopWords, preset.mix.stop)));
   flags.add("--mix-steps", plan.mix_steps, "Steps in an epoch of a mix; needs --stop steps");
   flags.add("--plan", plan.plan_path, "Recreate a saved plan exactly; see `dovetail plan --save`").shown_as("FILE");
   flags.add("--from-state", plan.state_path, "Continue where this state was taken; it sets order, seed and tail")

@@ -7,9 +7,9 @@
 #include <boost/json/serialize.hpp>
 
 #include "format/try.h"
+#include "format/words/plan_words.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/json_fields.h"
-#include "tools/plan/plan_words.h"
 
 namespace dovetail::tools {
 
@@ -24,7 +24,9 @@ boost::json::object to_json(const Mix& mix) {
     schedule.push_back(boost::json::object{
         {"from_step", entry.from_step}, {"weights", boost::json::array(entry.weights.begin(), entry.weights.end())}});
   }
-  return {{"stop", word_of(kStopWords, mix.stop)}, {"steps", mix.steps}, {"schedule", std::move(schedule)}};
+  return {{"stop", format::word_of(format::kMixStopWords, mix.stop)},
+          {"steps", mix.steps},
+          {"schedule", std::move(schedule)}};
 }
 
 std::string take_weights(const boost::json::value& value, MixWeights& weights) {
@@ -41,7 +43,7 @@ std::string take_weights(const boost::json::value& value, MixWeights& weights) {
 
 std::string take_mix(const boost::json::value& value, Mix& mix) {
   JsonFields fields(value);
-  fields.take("stop", kStopWords, mix.stop).take("steps", mix.steps);
+  fields.take("stop", format::kMixStopWords, mix.stop).take("steps", mix.steps);
   const auto* schedule = fields.find("schedule");
   if (schedule == nullptr || !schedule->is_array()) return "schedule is not a list";
   for (const boost::json::value& entry : schedule->get_array()) {
@@ -56,9 +58,9 @@ std::string take_options(const boost::json::value& value, PlanOptions& options) 
       .take("batch", options.batch)
       .take("replicate", options.replicate)
       .take("lanes", options.lanes)
-      .take("order", kOrderWords, options.order)
-      .take("assign", kAssignWords, options.assign)
-      .take("tail", kTailWords, options.tail)
+      .take("order", format::kOrderWords, options.order)
+      .take("assign", format::kAssignWords, options.assign)
+      .take("tail", format::kTailWords, options.tail)
       .take("open_runs", options.open_runs)
       .take("pool", options.pool)
       .take("seed", options.seed)
@@ -114,9 +116,9 @@ boost::json::object to_json(const PlanOptions& options) {
                                 {"batch", options.batch},
                                 {"replicate", options.replicate},
                                 {"lanes", options.lanes},
-                                {"order", word_of(kOrderWords, options.order)},
-                                {"assign", word_of(kAssignWords, options.assign)},
-                                {"tail", word_of(kTailWords, options.tail)},
+                                {"order", format::word_of(format::kOrderWords, options.order)},
+                                {"assign", format::word_of(format::kAssignWords, options.assign)},
+                                {"tail", format::word_of(format::kTailWords, options.tail)},
                                 {"open_runs", options.open_runs},
                                 {"pool", options.pool},
                                 {"seed", options.seed},

@@ -7,9 +7,9 @@
 
 #include "format/text/count_of.h"
 #include "format/text/hex.h"
+#include "format/words/plan_words.h"
 #include "tools/command/render.h"
 #include "tools/plan/mixing_report.h"
-#include "tools/plan/plan_words.h"
 #include "tools/plan/weights.h"
 
 namespace dovetail::tools {
@@ -141,7 +141,8 @@ std::string to_text(const PlanReport& report) {
   listing.add("records",
               std::to_string(plan.records()) + " in " + format::count_of(plan.dataset().shards.size(), "shard"));
   if (const Mix& mix = plan.options().mix; mix.enabled()) {
-    listing.add("mix", "weights " + to_text(mix.schedule) + ", stop " + std::string(word_of(kStopWords, mix.stop)));
+    listing.add("mix", "weights " + to_text(mix.schedule) + ", stop " +
+                           std::string(format::word_of(format::kMixStopWords, mix.stop)));
   }
   listing.add("epoch", epoch.epoch());
   listing.add("steps", std::to_string(epoch.steps()) + " of " + format::count_of(plan.options().batch, "row") +

@@ -14,10 +14,10 @@
 
 #include "format/text/count_of.h"
 #include "format/try.h"
+#include "format/words/plan_words.h"
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/plan/mixing_report.h"
-#include "tools/plan/plan_words.h"
 
 namespace dovetail::tools {
 
@@ -94,9 +94,9 @@ void Drawing::draw_title(const std::string& name) {
                 format::count_of(epoch.dropped(), "record") + " dropped, " + format::count_of(epoch.padded(), "row") +
                 " padded",
             kNote);
-  std::string order = "order " + std::string(word_of(kOrderWords, options_.order));
+  std::string order = "order " + std::string(format::word_of(format::kOrderWords, options_.order));
   if (options_.order == OrderKind::shuffle) {
-    order += ", assign " + std::string(word_of(kAssignWords, options_.assign)) + ", at least " +
+    order += ", assign " + std::string(format::word_of(format::kAssignWords, options_.assign)) + ", at least " +
              format::count_of(options_.open_runs, "run") + " open, a pool of " + std::to_string(options_.pool) +
              (options_.sticky ? ", sticky" : "");
   }

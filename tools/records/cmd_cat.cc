@@ -5,9 +5,9 @@
 #include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
+#include "tools/command/input_arguments.h"
 #include "tools/command/pager.h"
 #include "tools/command/sink.h"
-#include "tools/command/source_words.h"
 #include "tools/records/output_form.h"
 #include "tools/records/record_input.h"
 

@@ -9,6 +9,7 @@
 #include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/text/words.h"
 #include "format/tfrecord/tfrecord.h"
 #include "inspect/payload.h"
 #include "tools/command/json.h"
@@ -43,11 +44,13 @@ OutputForm form_for_output(OutputForm form) {
 }
 
 Flag add_output_form(Flags& flags, OutputForm& form) {
-  using Word = std::pair<std::string_view, OutputForm>;
   return flags.add_choice(
       "--format", form,
-      std::array{Word{"text", OutputForm::text}, Word{"hex", OutputForm::hex}, Word{"json", OutputForm::json},
-                 Word{"raw", OutputForm::raw}, Word{"tfrecord", OutputForm::tfrecord}},
+      format::Words<OutputForm, 5>{{{"text", OutputForm::text},
+                                    {"hex", OutputForm::hex},
+                                    {"json", OutputForm::json},
+                                    {"raw", OutputForm::raw},
+                                    {"tfrecord", OutputForm::tfrecord}}},
       "Output format; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
 }
 
