@@ -58,6 +58,8 @@ class Ragged:
 class Texts:
     """A column of texts: byte strings, each of its own length.
 
+    `numpy.asarray(texts)` is an array of objects, `bytes` or lists of them, and keeps every byte.
+
     Attributes:
         characters: uint8 [characters], the characters of all texts.
         text_offsets: int64 [texts + 1]; text t is `characters[text_offsets[t]:text_offsets[t + 1]]`.
@@ -114,3 +116,13 @@ class Texts:
     def to_list(self) -> list[bytes | list[bytes]]:
         """Returns all rows."""
         return list(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Returns the rows as objects: NumPy's own type for bytes would drop zeros at their ends."""
+        import numpy as np
+
+        if copy is False:
+            raise ValueError("texts cannot become an array without a copy; characters and text_offsets are views")
+        array = np.empty(len(self), object)
+        array[:] = self.to_list()
+        return array if dtype is None else array.astype(dtype)

@@ -395,6 +395,20 @@ class ColumnTest(ModuleTest):
         np.testing.assert_array_equal(batch["tags"].offsets, [0, 2, 3, 4, 7])
         np.testing.assert_array_equal(np.from_dlpack(batch.tensor("text_offsets", column="name")), column.text_offsets)
 
+    def test_arrays_of_texts_keep_every_byte(self):
+        texts = [b"ab\0\0", b"", b"\0", b"abc"]
+        batch = self.columns_of([{"d": text, "one": [text], "tags": [text] * (1 + i % 2)}
+                                 for i, text in enumerate(texts)], "d:bytes, one:bytes[*], tags:bytes[*]")
+        for of in (batch, batch.copy()):
+            for name in batch.columns:
+                with self.subTest(column=name, of=type(of).__name__):
+                    array = np.asarray(of[name])
+                    self.assertEqual((array.dtype, array.shape), (np.dtype(object), (4,)))
+                    self.assertEqual(array.tolist(), of[name].to_list())
+        self.assertEqual(np.array(batch["d"], dtype="S4").dtype, np.dtype("S4"))  # as asked for
+        with self.assertRaisesRegex(ValueError, "without a copy"):
+            batch["d"].__array__(copy=False)
+
     def test_rows_without_a_record_are_zeros(self):
         batch = self.columns_of([{"x": 7, "t": np.array([1, 2]), "s": "a"}] * 3, "x:i64, t:i64[*], s:bytes",
                                 batch=5, tail="pad")
