@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import operator
+import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, SupportsIndex, Union
 
 from dovetail import _dovetail, _html
@@ -207,7 +208,8 @@ class Reader:
             columns with a row for each of them, as an array or a list. An exception, another number of rows, or an
             array that does not fit rejects all these records; a row of a list that does not fit, such as None, its own.
         epochs: the reader ends before this epoch, wherever it begins or is moved to. With 3, a reader that continues
-            in epoch 1 reads the rest of it and epoch 2. 0 (default) continues for ever.
+            in epoch 1 reads the rest of it and epoch 2. Iterating again is a RuntimeWarning. 0 (default) continues for
+            ever.
         state: continues where `state_dict()` was taken, also in another world or batch.
         on_damage: "fail", "substitute" or "empty"; steps, rows and ids stay as planned.
         on_hung_read, hung_after: handling of reads that take longer than `hung_after` seconds: "wait" or "fail".
@@ -272,9 +274,14 @@ class Reader:
                        metrics=metrics)
         text = None if state is None else _state_text(state)
         self._native = _dovetail.Reader(opened, options, text, map, map_batch)
+        self._epochs = epochs
         self._restored = None if state is None else self._native.position  # to be left with a warning only
 
     def __iter__(self) -> Iterator[Batch]:
+        if self._epochs and self.epoch >= self._epochs:
+            warnings.warn(f"the reader ended with epoch {self._epochs - 1}, as epochs={self._epochs} asks, and gives "
+                          "no more batches: open it without epochs= if a loop of yours counts epochs", RuntimeWarning,
+                          stacklevel=2)
         return iter(self._native)
 
     def __len__(self) -> int:

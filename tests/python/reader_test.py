@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import random
 import subprocess
+import warnings
 
 import dovetail
 from fixtures import ModuleTest, damage_record, main, np, read_file, write_file
@@ -64,6 +65,27 @@ class ReaderTest(ModuleTest):
         iterator = iter(self.open_reader(self.path("dataset")))
         self.assertEqual(sum(1 for _ in iterator), 25)
         self.assertEqual([next(iterator, None) for _ in range(3)], [None] * 3)  # it stays at its end
+
+    def test_iterating_behind_the_last_epoch_is_a_warning(self):
+        reader = self.open_reader(self.make_dataset(), epochs=2)
+        says = "the reader ended with epoch 1, as epochs=2 asks.*without epochs="
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(2):
+                self.assertEqual(len(self.take(reader)), 25)
+            self.assertIsNone(reader.next())
+        with self.assertWarnsRegex(RuntimeWarning, says) as told:
+            self.assertEqual(list(reader), [])
+        self.assertEqual(told.filename, __file__)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for _ in range(10):
+                self.take(reader)
+        self.assertEqual(len(caught), 1)  # of a loop over epochs
+        reader.seek(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(len(self.take(reader)), 25)
 
     def test_set_epoch_and_seek(self):
         reader = self.open_reader(self.make_dataset())
