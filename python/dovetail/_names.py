@@ -74,6 +74,10 @@ def no_option(name: str, options: Sequence[str]) -> str:
             return f"there is no option {name!r}: here it is {here}"
     if name in _ELSEWHERE:
         return f"there is no option {name!r}: {_ELSEWHERE[name]}"
+    import difflib  # the import of dovetail is light
+
+    for meant in difflib.get_close_matches(name, options, n=1):
+        return f"there is no option {name!r}; did you mean {meant!r}?"
     return f"there is no option {name!r}; there are: {', '.join(options) or 'none'}"
 
 
@@ -102,6 +106,11 @@ def refuse_by_hand(cls: type) -> None:
     setattr(cls, "__init__", __init__)
 
 
+def _too_many(call: str, names: Sequence[str], given: int) -> str:
+    plural = "" if len(names) == 1 else "s"
+    return f"{call}({', '.join(names)}) takes {len(names)} positional argument{plural}, not {given}"
+
+
 def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[str, Any]) -> str | None:
     """Says why arguments do not fit the signature of a function of `_dovetail`; None if they do.
 
@@ -118,12 +127,11 @@ def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[
                 what = type(given[0]).__name__ if given else "nothing"
                 return f"{call}() must be called on a {owner.__name__}, not on {what}"
             names, needed, given = names[1:], needed - 1, given[1:]
+    if len(given) > len(names) and parsed.vararg is None:
+        others = "; others are given by name" if parsed.kwonlyargs or parsed.kwarg else ""
+        return _too_many(call, names, len(given)) + others
     call += f"({', '.join(names)})"
 
-    if len(given) > len(names) and parsed.vararg is None:
-        takes = f"{len(names)} positional argument{'' if len(names) == 1 else 's'}"
-        others = "; others are given by name" if parsed.kwonlyargs or parsed.kwarg else ""
-        return f"{call} takes {takes}, not {len(given)}{others}"
     options = names + [each.arg for each in parsed.kwonlyargs]
     for name in named:
         if name in names[:len(given)]:
@@ -137,7 +145,7 @@ def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[
 
 
 def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
-    """Decorates a call that takes options by name, also options that it passes on to `others`.
+    """Decorates a method that takes options by name, also options that it passes on to `others`.
 
     A wrong name raises an error with the right names. A name of PyTorch raises one with the name here.
 
@@ -150,12 +158,19 @@ def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
         parameters = [each for taker in takers for each in inspect.signature(taker).parameters.values()]
         names = list(dict.fromkeys(each.name for each in parameters if each.kind is not each.VAR_KEYWORD))
         options = list(dict.fromkeys(each.name for each in parameters if each.kind is each.KEYWORD_ONLY))
+        by_place = [each.name for each in inspect.signature(call).parameters.values()
+                    if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
 
         @functools.wraps(call)
         def checked(*given: Any, **named: Any) -> Any:
             for name in named:
                 if name not in names:
                     raise TypeError(no_option(name, options))
+            if len(given) > 1 + len(by_place):
+                other = given[1 + len(by_place)]
+                why = _too_many(call.__qualname__.removesuffix(".__init__"), by_place, len(given) - 1)
+                raise TypeError(f"{why}; others are given by name, such as "
+                                f"{options[0]}={other if isinstance(other, int) else '...'}")
             return call(*given, **named)
 
         return cast(_Call, checked)

@@ -38,6 +38,11 @@ std::filesystem::path to_open(const std::filesystem::path& path) {
 }
 
 Dataset open_dataset(const py::object& path_given, const py::object& allow_outside, const py::object& threads_asked) {
+  if (PyList_Check(path_given.ptr()) != 0 || PyTuple_Check(path_given.ptr()) != 0) {
+    throw py::type_error(
+        "path must be a str, bytes or os.PathLike, not " + type_name(path_given) +
+        "; dovetail.Dataset.join([dovetail.Dataset(path) for path in paths]) makes one dataset of several");
+  }
   const std::filesystem::path path = to_path("path", path_given);
   const DatasetOptions options{.allow_outside = to_option<bool>("allow_outside", allow_outside),
                                .threads = to_option<unsigned>("threads", threads_asked)};
@@ -98,6 +103,12 @@ void refuse_item(const Dataset&, const py::object&) {
       "dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)");
 }
 
+void refuse_iteration(const Dataset&) {
+  throw py::type_error(
+      "a Dataset is not iterable; iterate over dovetail.open(dataset) for its records, or over a dovetail.Reader "
+      "for batches");
+}
+
 py::list shard_paths(const Dataset& dataset) {
   py::list paths;
   for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard)
@@ -126,7 +137,7 @@ void bind_dataset(py::module_& module) {
         return message_text("<ShardInfo \"" + info.name + "\", " + std::to_string(info.records) + " records>");
       });
 
-  py::class_<Dataset> bound(module, "Dataset", R"(Ordered shards: the input of readers and plans.
+  py::class_<Dataset>(module, "Dataset", R"(Ordered shards: the input of readers and plans.
 
 Args:
     path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
@@ -134,9 +145,7 @@ Args:
     threads: that look at the ends of shards where there is no manifest; 0 chooses.
 
 Raises:
-    MissingFileError, StorageError, DamagedError, UsageError: with the file.)");
-  bound.attr("__iter__") = py::none();  // otherwise Python would iterate with dataset[0]
-  bound
+    MissingFileError, StorageError, DamagedError, UsageError: with the file.)")
       .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
            py::arg("threads") = 0)
       .def_static("join", join, py::arg("datasets"), R"(Concatenates datasets; `mix` weighs them. Errors: UsageError.)")
@@ -192,6 +201,7 @@ Raises:
            R"((shard, record in the shard) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
       .def("__getitem__", refuse_item, py::arg("i"))
+      .def("__iter__", refuse_iteration)
       .def("__repr__", [](const Dataset& dataset) {
         return message_text("<Dataset \"" + dataset.path() + "\", " + std::to_string(dataset.records()) + " records>");
       });

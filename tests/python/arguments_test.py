@@ -145,6 +145,19 @@ class NameTest(ErrorTest):
             self.assertTrue(said.startswith(f"there is no option '{name}': {says}"), said)
         self.assertIn("there are: batch, ", self.refused(dovetail.Plan, path, batch=4, num_workers=3))
 
+    def test_a_misspelt_option_is_answered_by_the_one_that_is_meant(self):
+        path = self.make_dataset()
+        for call, name, meant in (
+                (functools.partial(dovetail.Reader, path), "tial", "tail"),
+                (functools.partial(dovetail.Reader, path), "collumns", "columns"),
+                (functools.partial(dovetail.Plan, path), "open_run", "open_runs"),
+                (functools.partial(dovetail.convert, [path], "to"), "overwite", "overwrite"),
+                (functools.partial(dovetail.DatasetWriter, "to"), "shard_byte", "shard_bytes"),
+                (functools.partial(dovetail.verify, path), "thread", "threads")):
+            with self.subTest(name=name):
+                self.assertEqual(self.refused(call, **{name: 4}),
+                                 f"there is no option '{name}'; did you mean '{meant}'?")
+
     def test_arguments_that_fit_no_signature(self):
         dataset = dovetail.Dataset(self.make_dataset())
         batch = self.open_reader(dataset).next()
@@ -173,7 +186,13 @@ class NameTest(ErrorTest):
                  "Writer(path) takes 1 positional argument, not 2; others are given by name"),
                 (lambda: dataset.locate(), "Dataset.locate(id): id is missing"),
                 (lambda: dovetail.digest([1]), "digest(ids, status): status is missing"),
-                (lambda: dovetail.verify("a", 1, 2), "verify(path, threads) takes 2 positional arguments, not 3")):
+                (lambda: dovetail.verify("a", 1, 2), "verify(path, threads) takes 2 positional arguments, not 3"),
+                (lambda: dovetail.Reader("a", 64),
+                 "Reader(dataset) takes 1 positional argument, not 2; others are given by name, such as batch=64"),
+                (lambda: dovetail.Plan("a", "b", 3),
+                 "Plan(dataset) takes 1 positional argument, not 3; others are given by name, such as batch=..."),
+                (lambda: dovetail.Plan.resume("a", {}, 64), "Plan.resume(dataset, state) takes 2 positional arguments, "
+                 "not 3; others are given by name, such as batch=64")):
             with self.subTest(says=says):
                 self.assertEqual(self.refused(call), says)
 
@@ -212,7 +231,8 @@ class NameTest(ErrorTest):
         for each, says in ((self.open_reader(dataset), "iterate"), (dataset, "dovetail.open(dataset)")):
             self.check(dovetail.UsageError, lambda: each[0], code=dovetail.ErrorCode.invalid_option,
                        says=(says, "dovetail.torch.BatchDataset", "batch_size=None"))
-        self.assertRaisesRegex(TypeError, "not iterable", iter, dataset)  # and not the UsageError of dataset[0]
+        with self.assertRaisesRegex(TypeError, r"a Dataset is not iterable; .*dovetail.open\(dataset\) .*Reader"):
+            list(dataset)
 
     def test_types_that_options_do_not_take(self):
         dataset = dovetail.Dataset(self.make_dataset())
@@ -246,7 +266,9 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
                 (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str; dovetail.open\(path\)"),
                 (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),
-                (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; there are: part, column")):
+                (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; did you mean 'part'\\?"),
+                (lambda: dovetail.Reader(["a", "b"], batch=4), r"not list; dovetail.Dataset.join\(\["),
+                (lambda: dovetail.open((path, path)), r"not tuple; dovetail.Dataset.join\(")):
             self.assertRegex(self.refused(call), says)
         self.assertFalse(os.path.exists(to))
 
