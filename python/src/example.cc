@@ -113,10 +113,15 @@ class Features {
       const Floats numbers(value);
       return encoder_.add_floats(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
-    refuse_type(name,
-                "arrays must have integers that fit int64, or floats of at most 32 bits, because tf.train.Example "
-                "holds no others; give array.tobytes() to keep " +
-                    std::string(py::repr(type)));
+    const bool texts = type.kind() == 'U' || type.kind() == 'S' || type.kind() == 'O';
+    const char* const instead = texts ? "array.tolist()"
+                                : type.kind() == 'f'
+                                    ? "array.astype(numpy.float32), or array.tobytes() to keep all bits"
+                                    : "array.tobytes() to keep the bits";
+    refuse_type(name, "arrays of " + std::string(py::str(py::handle(type))) +
+                          " do not fit, because tf.train.Example has only bytes, integers that fit int64 and floats "
+                          "of 32 bits; give " +
+                          instead);
   }
 
   void add_list(const std::string& name, const py::object& value) {

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of tf.train.Example: what goes in comes out as columns."""
 
+import re
+
 import dovetail
 from fixtures import ModuleTest, main, np
 
@@ -107,6 +109,12 @@ class ExampleTest(ModuleTest):
                       memoryview(np.array([None]))):
             with self.subTest(value=wrong):
                 self.assertRaisesRegex(TypeError, 'feature "x"', dovetail.example, x=wrong)
+        for array, instead in (
+                (np.array([1.5]), "array.astype(numpy.float32), or"), (np.array(["a"]), "array.tolist()"),
+                (np.array([b"a"], object), "array.tolist()"), (np.array([1], "u8"), "array.tobytes()"),
+                (np.array([1], "M8[s]"), "array.tobytes()")):
+            says = rf'feature "x": {re.escape(f"arrays of {array.dtype} do")} not fit.* give {re.escape(instead)}'
+            self.assertRaisesRegex(TypeError, says, dovetail.example, x=array)
         for beyond in (2**63, -2**63 - 1, [1, 2**63], 1e300, [0.5, -1e39], [1.5, 2**200]):
             with self.subTest(value=beyond):
                 self.assertRaisesRegex(dovetail.UsageError, 'feature "x"', dovetail.example, x=beyond)
