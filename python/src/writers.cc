@@ -30,6 +30,12 @@ namespace {
 constexpr std::size_t kChunkRecords = 256;
 constexpr std::size_t kChunkBytes = 1024 * 1024;
 
+/// The name of the class in Python.
+template <class Writer>
+constexpr const char* kClass = "DatasetWriter";
+template <>
+constexpr const char* kClass<RecordWriter> = "Writer";
+
 /// A writer of either kind. Calls of several threads wait for each other.
 template <class Writer>
 class Guarded {
@@ -38,6 +44,7 @@ class Guarded {
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   ~Guarded() {
+    if (!asked_to_end_ && !process_.forked()) warn_of_loss();
     const Unlocked unlocked;  // removes files of an unfinished writer, and may wait for compression
     writer_.reset();
   }
@@ -102,8 +109,8 @@ class Guarded {
   }
 
   /// Never raises, not even in a forked child.
-  py::str shown(const char* name) {
-    const std::string about = std::string("<") + name + " \"" + path_ + "\"";
+  py::str shown() {
+    const std::string about = std::string("<") + kClass<Writer> + " \"" + path_ + "\"";
     if (ended_) return message_text(about + ", ended>");
     if (process_.forked()) return message_text(about + ", of another process>");
     return message_text(about + ": " + format::count_of(records(), "record") + '>');
@@ -114,6 +121,7 @@ class Guarded {
   }
 
   auto finish() {
+    asked_to_end_ = true;
     auto finished = call([](Writer& writer) { return writer.finish().value(); });
     ended_ = true;
     return finished;
@@ -122,6 +130,7 @@ class Guarded {
   /// Does nothing in a forked child, because the files belong to the parent.
   void abandon() {
     if (process_.forked()) return;
+    asked_to_end_ = true;
     call([](Writer& writer) { writer.abandon(); });
     ended_ = true;
   }
@@ -138,10 +147,21 @@ class Guarded {
   }
 
  private:
+  /// As Python does for a file that is dropped without `close()`.
+  void warn_of_loss() {
+    const py::error_scope raised;  // may be what ends the scope that dropped the writer
+    const py::str self = shown();
+    const py::str text = py::str("unfinished {} is removed: call finish(), or use a with block").format(self);
+    if (call_python(PyErr_WarnEx, PyExc_ResourceWarning, PyUnicode_AsUTF8(text.ptr()), 1) == 0) return;
+    call_python(PyErr_WriteUnraisable, self.ptr());  // the warning is to be an error
+  }
+
   std::mutex mutex_;
   std::optional<Writer> writer_;
   std::string path_;
-  bool ended_ = false;  // guarded by the interpreter lock
+  // Guarded by the interpreter lock.
+  bool ended_ = false;
+  bool asked_to_end_ = false;  // also if that failed
   detail::ProcessMark process_;
 };
 
@@ -167,6 +187,7 @@ std::unique_ptr<ManyShardsWriter> create_dataset(const py::object& folder_given,
 
 constexpr const char* kWriterDoc =
     R"(Writes one shard. The file is there once it is finished: by `finish()`, or at the end of a `with` that has not called it.
+One that is dropped before has written nothing, which is a ResourceWarning.
 
 Args:
     path: of the file.
@@ -193,9 +214,9 @@ Args:
     codec and so on: see `Writer`.)";
 
 template <class Writer>
-py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, const char* doc) {
+py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* doc) {
   using Bound = Guarded<Writer>;
-  return py::class_<Bound>(module, name, doc)
+  return py::class_<Bound>(module, kClass<Writer>, doc)
       .def(
           "append", &Bound::append, py::arg("record"),
           R"(Adds one record, which may be empty. Errors: TypeError unless it is bytes-like, UsageError above max_record_bytes.)")
@@ -203,7 +224,7 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, c
            R"(Adds the records of an iterable. If that raises, the records before it stay added.)")
       .def("abandon", &Bound::abandon, R"(Removes what was written.)")
       .def_property_readonly("records", &Bound::records, R"(Records so far.)")
-      .def("__repr__", [name](Bound& writer) { return writer.shown(name); })
+      .def("__repr__", &Bound::shown)
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](Bound& writer, const py::object&, const py::object& exception, const py::object&) {
         writer.leave(exception);
@@ -213,11 +234,11 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, c
 }  // namespace
 
 void bind_writers(py::module_& module) {
-  bind_writer<RecordWriter>(module, "Writer", kWriterDoc)
+  bind_writer<RecordWriter>(module, kWriterDoc)
       .def(py::init(&create_shard), py::arg("path"))
       .def("finish", &ShardWriter::finish, "Completes the file. Returns its `ShardInfo`.");
 
-  bind_writer<DatasetWriter>(module, "DatasetWriter", kDatasetWriterDoc)
+  bind_writer<DatasetWriter>(module, kDatasetWriterDoc)
       .def(py::init(&create_dataset), py::arg("folder"))
       .def(
           "next_shard",

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import threading
 import unittest
+import unittest.mock
+import warnings
 
 import dovetail
 from fixtures import ModuleTest, main, make_records, np, write_file
@@ -46,6 +48,33 @@ class WriterTest(ModuleTest):
         self.assertRaisesRegex(TypeError, "not str", writer.extend, "text")
         self.assertRaisesRegex(TypeError, "not int", writer.extend, b"bytes")
         self.assertEqual(writer.records, 0)
+
+    def test_a_writer_that_is_dropped_without_its_end_warns_of_the_loss(self):
+        for kind in (dovetail.Writer, dovetail.DatasetWriter):
+            writer = kind(self.path("lost"))
+            writer.extend([b"a", b"b"])
+            says = rf'^unfinished <{kind.__name__} ".*lost": 2 records> is removed: call finish\(\)'
+            with self.assertWarnsRegex(ResourceWarning, says) as told:
+                del writer
+            self.assertEqual(told.filename, __file__)
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_writer_that_was_asked_to_end_warns_of_nothing(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # which would be printed, as of any destructor
+            for kind in (dovetail.Writer, dovetail.DatasetWriter):
+                with unittest.mock.patch("sys.unraisablehook") as printed:
+                    for name, end in (("finished", kind.finish), ("abandoned", kind.abandon)):
+                        writer = kind(self.path(name + kind.__name__))
+                        end(writer)
+                        del writer
+                    with self.assertRaises(KeyError), kind(self.path("raised")):
+                        raise KeyError
+                    with kind(self.path("left" + kind.__name__)):
+                        pass
+                    self.assertEqual(printed.mock_calls, [])
+                    kind(self.path("lost"))
+                    self.assertIs(printed.mock_calls[0].args[0].exc_type, ResourceWarning)
 
     def test_addresses_of_objects_are_no_record(self):
         objects, dated = np.array(["a", "b"], object), [("when", "M8[s]"), ("what", "O")]
