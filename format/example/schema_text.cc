@@ -7,7 +7,8 @@
 #include <dovetail/schema.h>
 
 #include "format/example/schema_fallback.h"
-
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
 #include "format/try.h"
 
 namespace dovetail {
@@ -35,7 +36,8 @@ class SchemaText {
 
  private:
   Error wrong(const std::string& expected) const {
-    const std::string found = at_ < text_.size() ? "\"" + std::string(text_.substr(at_, 12)) + "\"" : "the end";
+    const std::string found =
+        at_ < text_.size() ? "\"" + std::string(format::utf8_prefix(text_.substr(at_), 12)) + "\"" : "the end";
     return Error(Errc::invalid_option,
                  "schema: expected " + expected + " at character " + std::to_string(at_ + 1) + ", found " + found);
   }
@@ -64,7 +66,8 @@ class SchemaText {
     Column column;
     DOVETAIL_ASSIGN(auto name, read_name());
     column.name = std::move(name);
-    if (!take(':')) return wrong("':' and a dtype");
+    if (!take(':'))
+      return wrong("':' and a dtype" + std::string(at_ < text_.size() ? ", or quotes around the name" : ""));
     skip_blanks();
     if (!read_dtype(column.dtype)) return wrong("a dtype, u8 to f64 or bytes" + own_word());
     if (take('[')) {
@@ -179,19 +182,22 @@ class SchemaText {
   std::size_t at_ = 0;
 };
 
+/// Escapes what is not UTF-8, and characters that a terminal does not show as they are.
 void add_quoted(std::string& text, std::string_view value) {
   text += '"';
-  for (const char sign : value) {
-    const auto byte = static_cast<unsigned char>(sign);
-    if (sign == '"' || sign == '\\') {
-      text += '\\';
+  while (!value.empty()) {
+    const std::string_view sign = value.substr(0, std::max<std::size_t>(format::utf8_length(value), 1));
+    value.remove_prefix(sign.size());
+    if (sign == "\"" || sign == "\\") text += '\\';
+    if (format::visible(sign) == sign) {
       text += sign;
-    } else if (byte < 0x20 || byte >= 0x7F) {
+      continue;
+    }
+    for (const char each : sign) {
+      const auto byte = static_cast<unsigned char>(each);
       text += "\\x";
       text += kHex[byte >> 4];
       text += kHex[byte & 15];
-    } else {
-      text += sign;
     }
   }
   text += '"';

@@ -13,6 +13,7 @@
 #include <pybind11/stl.h>
 
 #include "format/text/count_of.h"
+#include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "python/src/arguments.h"
 #include "python/src/arrays.h"
@@ -193,12 +194,7 @@ py::str shown(const PyBatch& batch) {
   std::string text = "<Batch of epoch " + std::to_string(batch->epoch()) + ", step " + std::to_string(batch->step()) +
                      ": " + format::count_of(batch->rows(), "row") + ", " + std::to_string(batch->valid()) + " valid, ";
   if (const Schema* const schema = batch->schema()) {
-    std::string columns = format::visible(to_text(*schema));
-    if (columns.size() > kMostShown) {
-      columns.resize(kMostShown);
-      columns += "...";
-    }
-    return message_text(text + columns + '>');
+    return message_text(text + format::shortened(format::visible(to_text(*schema)), kMostShown) + '>');
   }
   return text + format::count_of(batch.value_bytes(), "byte") + '>';
 }

@@ -51,6 +51,20 @@ TEST(SchemaTest, EveryDtypeHasANameAndASize) {
   }
 }
 
+TEST(SchemaTest, TextsKeepCharactersThatCanBeSeenAndEscapeOthers) {
+  const std::pair<const char*, const char*> kTexts[] = {
+      {"gr\xC3\xB6\xC3\x9F", "gr\xC3\xB6\xC3\x9F"},
+      {"\xE6\x96\x87 \xF0\x9F\x90\xA6", "\xE6\x96\x87 \xF0\x9F\x90\xA6"},
+      {"a\"\\b", "a\\\"\\\\b"},
+      {"a\n\x7F\xC2\x9B", "a\\x0a\\x7f\\xc2\\x9b"},
+      {"\xE2\x80\xAE", "\\xe2\\x80\\xae"}};  // reverses what follows
+  for (const auto& [given, quoted] : kTexts) {
+    const Schema schema{{{.name = given, .dtype = Dtype::bytes, .fallback = given}}};
+    EXPECT_EQ(to_text(schema), '"' + std::string(quoted) + "\":bytes=\"" + quoted + '"');
+    EXPECT_EQ(parse_schema(to_text(schema)).value(), schema);
+  }
+}
+
 TEST(SchemaTest, TextsOfAnyBytesComeBack) {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
@@ -71,6 +85,11 @@ TEST(SchemaTest, SaysWhatIsWrongAndWhere) {
       {",", "the name of a column"},
       {"a:i8,", "at character 6"},
       {"a", "expected ':' and a dtype at character 2, found the end"},
+      {"gr\xC3\xB6\xC3\x9F:i8",
+       "':' and a dtype, or quotes around the name at character 3, found \"\xC3\xB6\xC3\x9F:i8\""},
+      {"\xC3\xB6\xE6\x96\x87\xE6\x96\x87\xE6\x96\x87\xE6\x96\x87:i8",
+       "found \"\xC3\xB6\xE6\x96\x87\xE6\x96\x87\xE6\x96\x87\""},
+      {"my age:i8", "':' and a dtype, or quotes around the name at character 4, found \"age:i8\""},
       {"a:", "expected a dtype"},
       {"a:int", "expected a dtype, u8 to f64 or bytes at character 3, found \"int\""},
       {"a:int64", "expected a dtype, u8 to f64 or bytes (int64 is i64) at character 3, found \"int64\""},

@@ -351,6 +351,12 @@ class ColumnTest(ModuleTest):
         reader.close()
         self.assertEqual(repr(reader), "<Reader, closed>")
 
+    def test_names_of_columns_are_shown_as_they_are(self):
+        batch = self.columns_of([{"gr\u00f6\u00dfe": 1, "a\nb": 2}] * 4, '"gr\u00f6\u00dfe":i64, "a\\x0ab":i64')
+        self.assertIn('"gr\u00f6\u00dfe":i64, "a\\x0ab":i64>', repr(batch))
+        batch = self.columns_of([{"\u00f6" * 200: 1}] * 4, '"' + "\u00f6" * 200 + '":i64')
+        self.assertTrue(repr(batch).endswith("\u00f6...>"), repr(batch))
+
     def test_ragged_columns(self):
         tokens = [np.arange(n, dtype="i8") for n in (3, 1, 5, 2)]
         pairs = [np.arange(2 * n, dtype="f4") for n in (2, 1, 3, 1)]

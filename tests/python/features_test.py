@@ -42,9 +42,10 @@ class FeaturesTest(ErrorTest):
             self.assertEqual(sum(len(batch["label"]) for batch in reader), 1000)
 
     def test_it_is_printed_as_a_table(self):
-        report = self.write([dovetail.example(label=7, **{"odd\nname": b"\xff"})] * 4).features()
+        report = self.write([dovetail.example(label=7, **{"\u00f6dd\nname": b"\xff"})] * 4).features()
         lines = repr(report).splitlines()
         self.assertEqual(lines[0], "<FeaturesReport, 4 records, 2 features>")
+        self.assertEqual(lines[3].split()[0], "\u00f6dd\\nname")
         self.assertEqual(lines[2].split(), ["label", "int64", "100", "%", "1", "7", "7", "7", "1", "7", "(100", "%)"])
         self.assertIn("b'\\xff' (100 %)", lines[3])
         self.assertEqual(len(lines), 4, "no name breaks a line")
