@@ -133,7 +133,8 @@ std::string names_of(std::span<const FeatureView> features) {
 std::string with_fallback(Column column) {
   const bool no_negative = column.dtype == Dtype::u8 || column.dtype == Dtype::u16 || column.dtype == Dtype::u32 ||
                            column.dtype == Dtype::u64;
-  column.fallback = column.ragged || column.dtype == Dtype::bytes ? "" : no_negative ? "0" : "-1";
+  const bool real = column.dtype == Dtype::f16 || column.dtype == Dtype::f32 || column.dtype == Dtype::f64;
+  column.fallback = column.ragged || column.dtype == Dtype::bytes ? "" : real ? "nan" : no_negative ? "0" : "-1";
   return to_text(Schema{{std::move(column)}});
 }
 

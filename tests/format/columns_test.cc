@@ -251,13 +251,10 @@ TEST(ColumnsTest, AMissingFeatureIsAnErrorWithThoseThereAreAndAFallbackThatMends
   const struct {
     const char* schema;
     const char* mended;
-  } cases[] = {{"age:i64", "age:i64=-1"},
-               {"age:u8[2,3]", "age:u8[2,3]=0"},
-               {"age:f16", "age:f16=-1"},
-               {"age:bytes", "age:bytes=\"\""},
-               {"age:bytes[*]", "age:bytes[*]=[]"},
-               {"age:u32[*,4]", "age:u32[*,4]=[]"},
-               {"\"my age\":i8", "\"my age\":i8=-1"}};
+  } cases[] = {{"age:i64", "age:i64=-1"},           {"age:u8[2,3]", "age:u8[2,3]=0"},
+               {"age:f16", "age:f16=nan"},          {"age:f64[2]", "age:f64[2]=nan"},
+               {"age:bytes", "age:bytes=\"\""},     {"age:bytes[*]", "age:bytes[*]=[]"},
+               {"age:u32[*,4]", "age:u32[*,4]=[]"}, {"\"my age\":i8", "\"my age\":i8=-1"}};
   for (const auto& [schema, mended] : cases) {
     ColumnDecoder decoder = decoder_of(schema);
     const Error error = failure_of(decoder, record);
@@ -322,7 +319,7 @@ TEST(ColumnsTest, AListWithoutValuesIsAsIfTheFeatureWereMissing) {
     EXPECT_EQ(
         error_of(none, wire_record(wire_entry("d", feature))),
         "row 0, column \"d\": the feature is empty, in the entry at byte 4 of the record; with a fallback, such as "
-        "d:f32=-1, rows get that instead");
+        "d:f32=nan, rows get that instead");
   }
 }
 
