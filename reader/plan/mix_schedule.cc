@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 55;
 constexpr std::size_t kMaxEntries = 256;  // each entry has a table of 256 KiB
 
 Error bad_entry(std::size_t entry, const std::string& why) {
-  return Error(Errc::invalid_option, "mix.schedule[" + std::to_string(entry) + "]: " + why);
+  return Error(Errc::invalid_option, "entry " + std::to_string(entry) + " of the mix: " + why);
 }
 
 }  // namespace
@@ -26,13 +26,14 @@ Result<std::shared_ptr<const MixEntries>> make_entries(const Mix& mix, std::size
   }
   if (mix.stop > MixStop::steps) return Error(Errc::invalid_option, "mix.stop must be first, all or steps");
   if ((mix.stop == MixStop::steps) != (mix.steps != 0)) {
-    return Error(Errc::invalid_option,
-                 mix.steps == 0 ? "mix.stop = steps needs mix.steps above 0" : "mix.steps needs mix.stop = steps");
+    return Error(Errc::invalid_option, mix.steps == 0 ? "a mix that stops after a number of steps needs at least 1"
+                                                      : "mix.steps needs mix.stop = steps");
   }
-  if (mix.steps >= kMaxRows) return Error(Errc::invalid_option, "mix.steps is out of range: fewer than 2^55");
+  if (mix.steps >= kMaxRows)
+    return Error(Errc::invalid_option, "the mix stops after too many steps: fewer than 2^55 are allowed");
   if (mix.schedule.size() > kMaxEntries) {
-    return Error(Errc::invalid_option, "mix.schedule has " + std::to_string(mix.schedule.size()) +
-                                           " entries: at most " + std::to_string(kMaxEntries) + " are allowed");
+    return Error(Errc::invalid_option, "the mix has " + std::to_string(mix.schedule.size()) + " entries: at most " +
+                                           std::to_string(kMaxEntries) + " are allowed");
   }
   auto entries = std::make_shared<MixEntries>();
   for (const MixWeights& given : mix.schedule) {
@@ -119,7 +120,7 @@ bool MixSchedule::all_passed(std::uint64_t rows, std::span<const std::uint64_t> 
 Result<std::uint64_t> MixSchedule::rows(const Mix& mix, std::span<const std::uint64_t> lengths) const {
   if (mix.stop == MixStop::steps) {
     if (product_overflows(mix.steps, rows_per_lane_) || mix.steps * rows_per_lane_ >= kMaxRows) {
-      return Error(Errc::invalid_option, "mix.steps = " + std::to_string(mix.steps) + " of " +
+      return Error(Errc::invalid_option, "a mix of " + std::to_string(mix.steps) + " steps of " +
                                              std::to_string(rows_per_lane_) + " rows per lane is out of range");
     }
     return mix.steps * rows_per_lane_;
@@ -135,8 +136,9 @@ Result<std::uint64_t> MixSchedule::rows(const Mix& mix, std::span<const std::uin
   while (!reached(after)) {
     if (after >= kMaxRows) {
       return Error(Errc::invalid_option,
-                   first ? "the epoch of the mix has 2^55 rows or more in a lane"
-                         : "mix.stop = all is never reached: with the last weights, a source does not end");
+                   first
+                       ? "the epoch of the mix has 2^55 rows or more in a lane"
+                       : "the stop \"all\" of the mix is never reached: with the last weights, a source does not end");
     }
     before = after;
     after *= 2;

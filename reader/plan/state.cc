@@ -182,7 +182,7 @@ Result<State> State::from_text(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   text = text.substr(0, text.find_last_not_of(kSpace) + 1);
   if (text.substr(0, kTextPrefix.size()) != kTextPrefix) {
-    return bad_state(text.empty() ? "it is empty" : "it does not begin with " + std::string(kTextPrefix));
+    return bad_state(text.empty() ? "it is empty" : "it has another beginning");
   }
   const auto bytes = detail::from_base64url(text.substr(kTextPrefix.size()));
   if (!bytes) return bad_state("it has a character outside base64url, or one is missing");

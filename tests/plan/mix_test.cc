@@ -198,10 +198,10 @@ TEST(MixTest, RefusesWhatMakesNoMixAndSaysWhatToChange) {
   EXPECT_THAT(refusal(options), HasSubstr("the first is 0"));
   options = mixed({1, 1});
   options.mix.schedule.push_back({0, {1, 2}});
-  EXPECT_THAT(refusal(options), HasSubstr("mix.schedule[1]"));
+  EXPECT_THAT(refusal(options), HasSubstr("entry 1 of the mix: from_step"));
   options = mixed({1, 1});
   options.mix.stop = MixStop::steps;
-  EXPECT_THAT(refusal(options), HasSubstr("needs mix.steps"));
+  EXPECT_THAT(refusal(options), HasSubstr("needs at least 1"));
   options.mix.stop = MixStop::all;
   options.mix.steps = 3;
   EXPECT_THAT(refusal(options), HasSubstr("mix.steps needs mix.stop = steps"));
