@@ -272,7 +272,8 @@ Error of_unknown_file(const Error& unknown, const std::string& path) {
 // expands only patterns of datasets.
 Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
   const std::string advice =
-      "leave patterns of other files to the shell, without quotes, and check that they match some";
+      "leave patterns of other files to the shell, without quotes, or to glob.glob in Python, and check that they "
+      "match some";
   if (options.format != SourceFormat::detect && options.format != SourceFormat::dovetail) {
     return Error(absent.code(), "no such file; " + advice).in_file(path);
   }

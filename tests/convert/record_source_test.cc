@@ -327,11 +327,12 @@ TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
 
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
   put("a.tfrecord", test::tfrecord_bytes({"1"}));
-  EXPECT_THAT(error_of("*.tfrecord"),
-              test::Fails(Errc::unknown_format).in(root_ + "/*.tfrecord").saying("to the shell, without quotes"));
+  EXPECT_THAT(error_of("*.tfrecord"), test::Fails(Errc::unknown_format)
+                                          .in(root_ + "/*.tfrecord")
+                                          .saying("to the shell, without quotes, or to glob.glob in Python, and"));
   EXPECT_TRUE(error_of("*.nothing").is(Errc::empty_input));
   EXPECT_THAT(error_of("*.nothing", SourceFormat::tfrecord),
-              test::Fails(ErrorKind::io).saying("to the shell, without quotes"));
+              test::Fails(ErrorKind::io).saying("to the shell, without quotes, or to glob.glob in Python, and"));
 }
 
 TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {
