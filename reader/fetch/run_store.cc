@@ -9,7 +9,7 @@
 
 #include "format/guard_memory.h"
 #include "reader/dataset/stored_block.h"
-#include "reader/fetch/shortage.h"
+#include "reader/fetch/no_damage.h"
 
 namespace dovetail::detail {
 
@@ -180,7 +180,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
 bool RunStore::prepare(Fetched& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
   if (shards_.failed(shard)) {
-    if (is_shortage(shards_.failure(shard))) {
+    if (is_no_damage(shards_.failure(shard))) {
       failure_ = shards_.failure(shard);
       return false;
     }
@@ -323,7 +323,7 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
                                              Done done) {
   const LoadedRun::Filled filled = work.run->loaded.fill(work.piece, read, stored, storage_);
   for (const DamagedBlock& block : filled.damage) {
-    if (is_shortage(block.error)) {
+    if (is_no_damage(block.error)) {
       fail(block.error);
       return std::nullopt;
     }

@@ -22,11 +22,13 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
       free_.pop_back();
       return decoder;
     }
+    free_.reserve(made_ + 1);
+    ++made_;
   }
   return std::make_unique<ColumnDecoder>(*first_);
 }
 
-void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) {
+void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) noexcept {
   // After an unusual batch, drop the decoder rather than keep its memory. Memory grows by doubling,
   // hence the factor 2.
   if (decoder->memory_bytes() / 2 > held_limit_) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -30,8 +31,10 @@ class ColumnDecoders {
   /// A decoder to query the memory that columns need.
   const ColumnDecoder& sizes() const noexcept { return *first_; }
 
+  /// Errors: `std::bad_alloc`.
   std::unique_ptr<ColumnDecoder> take();
-  void give_back(std::unique_ptr<ColumnDecoder> decoder);
+  /// Needs no memory, as destructors call it.
+  void give_back(std::unique_ptr<ColumnDecoder> decoder) noexcept;
 
  private:
   explicit ColumnDecoders(ColumnDecoder first);
@@ -40,7 +43,8 @@ class ColumnDecoders {
   const std::shared_ptr<const Schema> schema_;
   std::uint64_t held_limit_ = UINT64_MAX;  // set before threads start
   std::mutex mutex_;
-  std::vector<std::unique_ptr<ColumnDecoder>> free_;
+  std::size_t made_ = 0;                              // beside the first
+  std::vector<std::unique_ptr<ColumnDecoder>> free_;  // has room for all that were made
 };
 
 }  // namespace dovetail::detail

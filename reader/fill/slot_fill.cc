@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "reader/fetch/shortage.h"
+#include "reader/fetch/no_damage.h"
 
 namespace dovetail::detail {
 
@@ -89,7 +89,7 @@ bool SlotFill::note_added(std::uint32_t row, const Result<void>& added) {
 }
 
 bool SlotFill::add_lost(std::uint64_t id, RowStatus status, const Loss& loss) {
-  if (is_shortage(loss.error)) return fail(loss.error);
+  if (is_no_damage(loss.error)) return fail(loss.error);
   if (rules_.on_damage == OnDamage::fail) {
     return fail(needed_at_step(loss.error, loss.first_record, loss.end_record, rules_.rank, step().step, epoch_));
   }

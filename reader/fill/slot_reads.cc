@@ -2,7 +2,7 @@
 // Filling of rows whose records are not in a run in memory.
 #include <algorithm>
 
-#include "reader/fetch/shortage.h"
+#include "reader/fetch/no_damage.h"
 #include "reader/fill/slot_fill.h"
 
 namespace dovetail::detail {
@@ -29,7 +29,7 @@ Loss SlotFill::loss_of_shard(std::uint32_t shard) const {
 }
 
 bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
-  if (is_shortage(loss.error)) return fail(loss.error);
+  if (is_no_damage(loss.error)) return fail(loss.error);
   const Dataset::Place place = parts_.dataset.locate(id);
   parts_.damage.note(id - place.record + loss.first_record, loss);
   return add_lost(id, status, loss);
@@ -68,7 +68,7 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
 bool SlotFill::lose_placed(const RowRead& read) {
   const std::uint64_t record = read.file->first_record(read.block);
   const Loss loss{read.shard, record, record + 1, *read.damage};
-  if (is_shortage(loss.error)) return fail(loss.error);
+  if (is_no_damage(loss.error)) return fail(loss.error);
   parts_.damage.note(rows_.parts().ids[read.row], loss);
   if (rules_.on_damage == OnDamage::fail) {
     return fail(needed_at_step(loss.error, record, record + 1, rules_.rank, step().step, epoch_));

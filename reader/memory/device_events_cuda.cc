@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <string>
 
@@ -126,12 +127,13 @@ void DeviceEvents::forget_passed(std::vector<DeviceEvent>& events) noexcept {
   bool pending = false;
   while (known < events.size() && !pending) {
     const int device = events[known].device;
-    run_on_device(device, [&](cudaError_t) {
+    const auto look = [&](cudaError_t) {
       for (; known < events.size() && events[known].device == device && !pending; ++known) {
         pending = progress(events[known]) == Progress::pending;
         if (pending) break;
       }
-    });
+    };
+    run_on_device(device, std::cref(look));  // a function that holds `look` itself would need memory
   }
   const auto first = events.begin() + static_cast<std::ptrdiff_t>(known);
   for (auto event = events.begin(); event != first; ++event) give_back(*event);

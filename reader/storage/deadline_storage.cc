@@ -43,9 +43,7 @@ class TimedRead : public TimedCall {
     });
   }
   bool take() override {
-    const ReadInto piece = into_.before(piece_bytes_);
-    std::copy_n(buffer_.data(), piece.first.size(), piece.first.data());
-    std::copy_n(buffer_.data() + piece.first.size(), piece.second.size(), piece.second.data());
+    into_.copy_from(std::span(buffer_).first(piece_bytes_));
     offset_ += piece_bytes_;
     into_ = into_.after(piece_bytes_);
     piece_bytes_ = std::min(into_.size(), kDeadlinePiece);

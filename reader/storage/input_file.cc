@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <limits>
 #include <mutex>
-#include <utility>
 
 namespace dovetail::detail {
 namespace {
@@ -69,6 +68,12 @@ ReadInto ReadInto::before(std::size_t bytes) const noexcept {
   return {.first = first.first(of_first), .second = second.first(bytes - of_first)};
 }
 
+void ReadInto::copy_from(std::span<const std::byte> bytes) const noexcept {
+  const std::size_t of_first = std::min(bytes.size(), first.size());
+  std::copy_n(bytes.data(), of_first, first.data());
+  std::copy_n(bytes.data() + of_first, bytes.size() - of_first, second.data());
+}
+
 struct InputFile::Access {
   int fd = -1;
   // Relaxed: these facts about the file come with no other data, and each thread may find them
@@ -84,38 +89,25 @@ struct InputFile::Access {
   }
 };
 
-InputFile::InputFile(std::shared_ptr<Access> access, int fd, std::string path, const FileIdentity& identity)
-    : fd_(fd), path_(std::move(path)), identity_(identity), access_(std::move(access)) {}
+InputFile::InputFile(const std::string& path) : path_(path), access_(std::make_shared<Access>()) {}
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      path_(std::move(other.path_)),
-      identity_(other.identity_),
-      access_(std::move(other.access_)) {}
-
-InputFile& InputFile::operator=(InputFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
-  std::swap(identity_, other.identity_);
-  std::swap(access_, other.access_);
-  return *this;
+int InputFile::fd() const noexcept {
+  return access_->fd;
 }
-
-InputFile::~InputFile() = default;
 
 Result<InputFile> InputFile::open(const std::string& path) {
   // Create the owner of the descriptor before the descriptor, because it needs memory.
   // O_NONBLOCK, because opening a pipe would otherwise wait for a writer. It has no effect on
   // regular files.
-  InputFile file(std::make_shared<Access>(), -1, path, {});
+  InputFile file(path);
+  int& fd = file.access_->fd;
   do {
-    file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  } while (file.fd_ < 0 && errno == EINTR);
-  if (file.fd_ < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
-  file.access_->fd = file.fd_;
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
 
   struct stat status {};
-  if (::fstat(file.fd_, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
+  if (::fstat(fd, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
   if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "this is a folder, but a file is needed").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "not a regular file").in_file(path);
   file.identity_ = identity_of(status);
@@ -133,7 +125,7 @@ Result<void> InputFile::read(std::uint64_t offset, ReadInto into) const {
   }
   while (into.size() > 0) {
     const Vectors vectors(into);
-    const ssize_t got = ::preadv(fd_, vectors.parts.data(), vectors.count, static_cast<off_t>(offset));
+    const ssize_t got = ::preadv(access_->fd, vectors.parts.data(), vectors.count, static_cast<off_t>(offset));
     if (got < 0) {
       if (errno == EINTR) continue;
       return Error::from_errno(errno, "cannot read " + std::to_string(into.size()) + " bytes").at(path_, offset);
@@ -152,7 +144,8 @@ Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
   while (into.size() > 0) {
     if (access_->cannot_try.load(std::memory_order_relaxed)) return false;
     const Vectors vectors(into);
-    const ssize_t got = ::preadv2(fd_, vectors.parts.data(), vectors.count, static_cast<off_t>(offset), RWF_NOWAIT);
+    const ssize_t got =
+        ::preadv2(access_->fd, vectors.parts.data(), vectors.count, static_cast<off_t>(offset), RWF_NOWAIT);
     if (got < 0) {
       if (errno == EINTR) continue;
       if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM || errno == EINVAL) {
@@ -173,7 +166,7 @@ Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
 
 void InputFile::open_direct() const {
   // Open by descriptor, not by path: the path may name another file by now.
-  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+  const std::string self = "/proc/self/fd/" + std::to_string(access_->fd);
   int fd = -1;
   do {
     fd = ::open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -208,7 +201,7 @@ void InputFile::refuse_direct() const noexcept {
 
 Result<void> InputFile::check_unchanged() const {
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path_);
+  if (::fstat(access_->fd, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path_);
   const FileIdentity now = identity_of(status);
   if (now != identity_) return Error(Errc::file_changed, describe_change(identity_, now)).in_file(path_);
   return {};
@@ -219,7 +212,7 @@ void InputFile::drop_cache(std::uint64_t offset, std::uint64_t bytes) const noex
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = offset / page * page;
   const std::uint64_t end = (offset + bytes + page - 1) / page * page;
-  (void)::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
+  (void)::posix_fadvise(access_->fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_DONTNEED);
 }
 
 }  // namespace dovetail::detail

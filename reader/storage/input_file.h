@@ -33,6 +33,8 @@ struct ReadInto {
   ReadInto after(std::size_t bytes) const noexcept;
   /// Only the first `bytes` of the destination, which are at most `size()`.
   ReadInto before(std::size_t bytes) const noexcept;
+  /// Copies `bytes`, which are at most `size()`, to the front of the destination.
+  void copy_from(std::span<const std::byte> bytes) const noexcept;
 };
 
 /// A second descriptor of a file that reads past the page cache.
@@ -54,15 +56,15 @@ class InputFile {
   ///         sockets.
   static Result<InputFile> open(const std::string& path);
 
-  InputFile(InputFile&& other) noexcept;
-  InputFile& operator=(InputFile&& other) noexcept;
-  ~InputFile();
+  InputFile(InputFile&&) noexcept = default;
+  InputFile& operator=(InputFile&&) noexcept = default;
+  ~InputFile() = default;
 
   /// The same open file. Its descriptors are closed with the last such object.
-  InputFile share() const { return InputFile(access_, fd_, path_, identity_); }
+  InputFile share() const { return *this; }
 
   const std::string& path() const noexcept { return path_; }
-  int fd() const noexcept { return fd_; }
+  int fd() const noexcept;
   /// The size of the file when it was opened.
   std::uint64_t size() const noexcept { return identity_.bytes; }
   /// The state of the file when it was opened.
@@ -95,14 +97,14 @@ class InputFile {
  private:
   struct Access;
 
-  InputFile(std::shared_ptr<Access> access, int fd, std::string path, const FileIdentity& identity);
+  explicit InputFile(const std::string& path);
+  InputFile(const InputFile&) = default;
   void open_direct() const;
   Error end_of_file(std::uint64_t at, std::size_t missing) const;
 
-  int fd_ = -1;
   std::string path_;
   FileIdentity identity_;
-  /// Closes the descriptors, and stores what was learned about the file system.
+  /// Owns the descriptors, and stores what was learned about the file system.
   std::shared_ptr<Access> access_;
 };
 

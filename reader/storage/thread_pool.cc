@@ -84,14 +84,16 @@ bool ThreadPool::retire() {
 
 void ThreadPool::join() {
   std::vector<std::thread> threads;
+  std::thread retired;
   {
     const std::lock_guard lock(mutex_);
     joining_ = true;
     threads.swap(threads_);
-    if (retired_.joinable()) threads.push_back(std::move(retired_));
+    retired.swap(retired_);
   }
   open_.reset();
   for (std::thread& thread : threads) thread.join();
+  if (retired.joinable()) retired.join();
 }
 
 }  // namespace dovetail::detail

@@ -4,6 +4,7 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,6 @@
 #include "format/guard_memory.h"
 #include "format/try.h"
 #include "reader/storage/answer_slot.h"
-#include "reader/storage/bounce_buffers.h"
 #include "reader/storage/direct_sizes.h"
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/uring_probe.h"
@@ -42,11 +42,10 @@ constexpr int kPauseMilliseconds = 10;
 // The user data of the wake-up; other user data are numbers of pieces.
 constexpr std::uint64_t kWake = ~std::uint64_t{0};
 
-void copy_into(const ReadInto& into, std::span<const std::byte> bytes) noexcept {
-  const std::size_t of_first = std::min(bytes.size(), into.first.size());
-  std::copy_n(bytes.data(), of_first, into.first.data());
-  std::copy_n(bytes.data() + of_first, bytes.size() - of_first, into.second.data());
-}
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(std::byte* memory) const noexcept { (void)::munmap(memory, bytes); }
+};
 
 using Request = UringRequest;
 using Piece = UringPiece;
@@ -84,6 +83,8 @@ class UringStorage final : public Storage {
   // On the ring's thread, which is the only one that uses the ring.
   Result<void> open();
   Result<void> prepare_buffers();
+  std::size_t buffer_bytes() const noexcept { return sizes_.piece + kDirectSlack; }
+  std::byte* buffer(unsigned number) const noexcept { return buffers_.get() + number * buffer_bytes(); }
   void run();
   bool take_orders();
   void sleep();
@@ -110,7 +111,9 @@ class UringStorage final : public Storage {
 
   // Used by the ring's thread only.
   ::io_uring ring_{};
-  BounceBuffers buffers_;
+  /// One buffer for each piece. Reads past the page cache go there first, because their memory, size
+  /// and offset must be aligned.
+  std::unique_ptr<std::byte[], Unmap> buffers_;
   bool registered_ = false;
   bool wake_armed_ = false;
   unsigned failed_submissions_ = 0;  // in a row
@@ -195,10 +198,15 @@ Result<void> UringStorage::open() {
 }
 
 Result<void> UringStorage::prepare_buffers() {
-  auto buffers = BounceBuffers::make(sizes_.count, sizes_.piece + kDirectSlack);
-  if (!buffers) return buffers.error();
-  buffers_ = std::move(*buffers);
-  const iovec all{.iov_base = buffers_.all().data(), .iov_len = buffers_.all().size()};
+  const std::size_t bytes = sizes_.count * buffer_bytes();
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return Error::from_errno(errno, "no memory for " + std::to_string(bytes) + " bytes of direct reads");
+  }
+  buffers_ = {static_cast<std::byte*>(memory), Unmap{bytes}};
+  // The kernel then looks up fewer pages for each read. If it refuses, nothing is lost.
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+  const iovec all{.iov_base = memory, .iov_len = bytes};
   const int error = -::io_uring_register_buffers(&ring_, &all, 1);
   registered_ = error == 0;
   if (!registered_) {
@@ -280,7 +288,7 @@ void UringStorage::cut_direct(Piece& piece) {
   // The last unit of a file may be read only in part.
   const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
   std::uint64_t bytes = aligned_end - piece.aligned_offset;
-  if (bytes > buffers_.bytes_each()) bytes = sizes_.piece / alignment * alignment;
+  if (bytes > buffer_bytes()) bytes = sizes_.piece / alignment * alignment;
   piece.aligned_bytes = static_cast<std::size_t>(bytes);
   const std::uint64_t wanted_end = std::min(end, piece.aligned_offset + bytes);
   piece.into = piece.into.before(static_cast<std::size_t>(wanted_end - piece.offset));
@@ -291,11 +299,10 @@ void UringStorage::submit(unsigned number) {
   const Request& request = *piece.request;
   io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);  // the ring has room for all pieces
   const auto bytes = static_cast<unsigned>(piece.aligned_bytes);
-  std::byte* const buffer = buffers_.at(number).data();
   if (registered_) {
-    ::io_uring_prep_read_fixed(entry, request.direct->fd, buffer, bytes, piece.aligned_offset, 0);
+    ::io_uring_prep_read_fixed(entry, request.direct->fd, buffer(number), bytes, piece.aligned_offset, 0);
   } else {
-    ::io_uring_prep_read(entry, request.direct->fd, buffer, bytes, piece.aligned_offset);
+    ::io_uring_prep_read(entry, request.direct->fd, buffer(number), bytes, piece.aligned_offset);
   }
   ::io_uring_sqe_set_data64(entry, number);
 }
@@ -367,7 +374,7 @@ void UringStorage::on_read(unsigned number, int result) {
     const auto got = static_cast<std::size_t>(result);
     const auto before = static_cast<std::size_t>(piece.offset - piece.aligned_offset);
     const std::size_t bytes = std::min(got - std::min(got, before), piece.into.size());
-    copy_into(piece.into, buffers_.at(number).subspan(before, bytes));
+    piece.into.copy_from({buffer(number) + before, bytes});
     piece.offset += bytes;
     piece.into = piece.into.after(bytes);
     if (piece.into.size() == 0) return finish(number, {});

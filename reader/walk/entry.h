@@ -17,7 +17,7 @@ struct Entry {
   static constexpr std::uint64_t kDamage = std::uint64_t{1} << 63;
 
   std::uint64_t where = 0;  ///< Its address, perhaps with `kDamage`.
-  std::uint64_t id = 0;     ///< More readers rather than more steps of each.
+  std::uint64_t id = 0;     ///< In the dataset.
 };
 
 /// The same for records that differ in size.

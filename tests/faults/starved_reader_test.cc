@@ -48,6 +48,17 @@ class StarvedReaderTest : public ::testing::Test {
         EXPECT_EQ(reader->next().error().code(), batch.error().code());
         return memory(batch.error());
       }
+      if (batch->has_value() && options_.transform) {
+        const auto sizes = (*batch)->column("size")->as<std::uint64_t>();
+        for (std::uint32_t row = 0; row < (*batch)->rows(); ++row) {
+          const std::uint64_t id = (*batch)->ids()[row];
+          if (id != kNoId) {
+            EXPECT_EQ(sizes[row], testing::sample_record(id, shape).size()) << id;
+          }
+          rows.push_back({id, (*batch)->status()[row]});
+        }
+        continue;
+      }
       if (batch->has_value()) {
         testing::append_checked(**batch, shape, rows);
         continue;
@@ -77,6 +88,15 @@ TEST_F(StarvedReaderTest, RowsThatAreScattered) {
 
 TEST_F(StarvedReaderTest, RecordsReadStraightIntoTheirRows) {
   expect_rows_or_errors({.shard_records = {20, 20}, .min_bytes = 16 << 10, .max_bytes = 17 << 10});
+}
+
+TEST_F(StarvedReaderTest, RowsThatAFunctionFills) {
+  options_.columns = parse_schema("size:u64").value();
+  options_.transform.fill = [](const TransformInput& input, RowWriter& row) -> Result<void> {
+    row.values<std::uint64_t>(0)[0] = input.record.size();
+    return {};
+  };
+  expect_rows_or_errors({.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048});
 }
 
 TEST_F(StarvedReaderTest, ReadsWithADeadline) {
