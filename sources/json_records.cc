@@ -76,7 +76,6 @@ class JsonLines final : public FileRecords {
       ++number_;
       std::string_view text = as_chars(**line);
       if (number_ == 1) text = format::without_byte_order_mark(text);
-      if (text.ends_with('\r')) text.remove_suffix(1);
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
         ++ignored_;
         continue;

@@ -25,7 +25,7 @@ enum class SourceFormat : std::uint8_t {
   tfrecord,
   /// Every file below a folder is a record, in bytewise order of the relative paths.
   folder,
-  /// Every line of a text file, without its newline.
+  /// Every line of a text file, without its `\n` or `\r\n`.
   lines,
   /// Every line of a text file, checked to be JSON. Blank lines are not records.
   jsonl,

@@ -7,6 +7,14 @@
 
 namespace dovetail::detail {
 
+namespace {
+
+ByteView without_return(ByteView line) noexcept {
+  return !line.empty() && line.back() == std::byte{'\r'} ? line.first(line.size() - 1) : line;
+}
+
+}  // namespace
+
 Error LineScanner::too_long() const {
   return Error(Errc::record_too_large,
                "line " + std::to_string(lines_) + " is longer than " + std::to_string(max_line_bytes_) + " bytes");
@@ -60,7 +68,7 @@ Result<std::optional<ByteView>> LineScanner::next() {
     given_ = true;
   }
   ++lines_;
-  return line;
+  return without_return(line);
 }
 
 Result<std::optional<ByteView>> LineScanner::finish() {
@@ -69,7 +77,7 @@ Result<std::optional<ByteView>> LineScanner::finish() {
   next_offset_ += held_.size();
   ++lines_;
   given_ = true;
-  return ByteView(held_);
+  return without_return(held_);
 }
 
 }  // namespace dovetail::detail

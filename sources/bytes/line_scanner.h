@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-/// Cuts a stream of bytes, given piece by piece, at newlines. Has the calls of `format::TfrecordScanner`, and
+/// Cuts a stream of bytes, given piece by piece, at newlines, which may be those of Windows. Has the calls of `format::TfrecordScanner`, and
 /// `goes_on()`: whether `next()` can be called again after it failed.
 ///
 /// Ownership: borrows the current piece; copies only lines that span pieces. A returned line is valid until the next
@@ -24,7 +24,7 @@ class LineScanner {
 
   /// Passes the next bytes. Needs: `next()` has returned nothing.
   void feed(ByteView piece) noexcept { piece_ = piece; }
-  /// The next line without its newline, or nothing if the bytes so far have no more newlines.
+  /// The next line without its `\n` or `\r\n`, or nothing if the bytes so far have no more newlines.
   Result<std::optional<ByteView>> next();
   /// Call it when no bytes are left: returns the last line, if it has no newline.
   Result<std::optional<ByteView>> finish();

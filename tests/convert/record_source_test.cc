@@ -199,7 +199,7 @@ TEST_F(RecordSourceTest, RecognisesNamesOfTfrecords) {
 
 TEST_F(RecordSourceTest, TakesTextForLines) {
   put("text", "one\r\ntwo\n\nlast");
-  EXPECT_THAT(test::read_source(root_ + "/text").value(), ElementsAre("one\r", "two", "", "last"));
+  EXPECT_THAT(test::read_source(root_ + "/text").value(), ElementsAre("one", "two", "", "last"));
   put("begins like zlib", "x^2 + 1\n");
   EXPECT_THAT(test::read_source(root_ + "/begins like zlib").value(), ElementsAre("x^2 + 1"));
   put("text.gz", test::gzip("one\n") + test::gzip("two"));

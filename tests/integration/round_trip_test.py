@@ -78,10 +78,9 @@ class RoundTripTest(CommandTest):
         self.assertEqual(run_good("cat", self.path("dataset"), "--format", "raw"), expected)
 
     def test_lines_become_records_without_their_newlines(self):
-        text = b"first\n\nthird\r\nlast without end"
-        source = write_file(self.path("text"), text)
+        source = write_file(self.path("text"), b"first\n\nthird\r\nlast without end")
         run_good("convert", source, "--to", self.path("dataset"), "--from", "lines")
-        self.assertEqual(run_good("cat", self.path("dataset")), text + b"\n")
+        self.assertEqual(run_good("cat", self.path("dataset")), b"first\n\nthird\nlast without end\n")
         self.assertEqual(run_json("inspect", self.path("dataset"))["records"], 4)
 
     def test_sources_follow_each_other_in_the_given_order(self):
