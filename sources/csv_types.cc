@@ -58,6 +58,19 @@ Error doubtful_delimiter(char other, char taken) {
                    " if that separates the columns, or --csv-delimiter " + word(taken) + " if there is only one");
 }
 
+// A first row of numbers is most likely data. As a header it would be lost.
+bool has_numbers_only(const std::vector<std::string_view>& fields, const CsvOptions& options) {
+  const auto is_number = [](std::string_view field) { return parse_real(field).has_value(); };
+  const auto fits = [&](std::string_view field) { return is_missing(field, options) || is_number(field); };
+  return std::any_of(fields.begin(), fields.end(), is_number) && std::all_of(fields.begin(), fields.end(), fits);
+}
+
+Error doubtful_header() {
+  return Error(Errc::invalid_option,
+               "the first row has only numbers, but would name the columns; give --csv-no-header if it is data, or the "
+               "type of a column with --csv-type if these are names");
+}
+
 /// Walks over the files of a source.
 class LayoutFinder {
  public:
@@ -138,6 +151,9 @@ class LayoutFinder {
     if (options_.csv.delimiter == 0) {
       if (const auto other = other_delimiter(rows.fields(), rows.delimiter()))
         return rows.fault(doubtful_delimiter(*other, rows.delimiter()));
+    }
+    if (options_.csv.header && options_.csv.types.empty() && has_numbers_only(rows.fields(), options_.csv)) {
+      return rows.fault(doubtful_header());
     }
     if (auto checked = check_names(columns); !checked) return rows.fault(checked.error());
     std::size_t given = 0;

@@ -128,7 +128,8 @@ struct DOVETAIL_EXPORT CsvOptions {
   /// Separator. 0 (default): a tab if the name says `.tsv`, else a comma. Required if that gives a
   /// single column whose name contains another separator.
   char delimiter = 0;
-  /// Whether the first row names the columns. If not, they are c0, c1 and so on.
+  /// Whether the first row names the columns. If not, they are c0, c1 and so on. Names that are all
+  /// numbers are an error, unless `types` has one of them.
   bool header = true;
   /// Types by column name. To find the types of all other columns, all files are read once more
   /// before the first record, unless rows stay raw.

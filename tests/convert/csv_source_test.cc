@@ -253,5 +253,19 @@ TEST_F(CsvSourceTest, AsksForTheDelimiterWhereThereWouldBeOneColumn) {
   EXPECT_THAT(read("a\n1;2\n"), ElementsAre("a=<1;2>")) << "only the first row is looked at";
 }
 
+TEST_F(CsvSourceTest, AsksWhetherAFirstRowOfNumbersIsAHeader) {
+  for (const char* const text : {"1,2\n3,4\n", "1\n", "-1.5,,1e3\n1,2,3\n", "0,0\nx,y\n"}) {
+    for (const SourceOptions& options : {SourceOptions{}, raw_}) {
+      const Error refused = error_of(text, options);
+      EXPECT_THAT(refused, test::Fails(Errc::invalid_option).in(path_).at(0u)) << text;
+      EXPECT_THAT(refused.detail(), HasSubstr("line 1: the first row has only numbers, but would name the columns"));
+      EXPECT_THAT(refused.detail(), HasSubstr("--csv-no-header"));
+    }
+  }
+  EXPECT_THAT(read("1,2\n3,4\n", {.csv = {.header = false}}), ElementsAre("c0=[1] c1=[2]", "c0=[3] c1=[4]"));
+  EXPECT_THAT(read("1,2\n3,4\n", {.csv = {.types = {{"1", ColumnType::real}}}}), ElementsAre("1=(3) 2=[4]"));
+  EXPECT_THAT(read("id,2\n3,4\n"), ElementsAre("2=[4] id=[3]"));
+}
+
 }  // namespace
 }  // namespace dovetail
