@@ -300,6 +300,7 @@ void Conversion::add_input(ConvertReport& report) const {
     report.formats.push_back(source.format);
     report.sources.push_back(
         {options_.sources[i], source.format, source.left_out, source.classes, source.columns, source.unmatched});
+    for (CsvColumn& column : report.sources.back().columns) column.reason = files_->renamed(column.reason);
   }
 }
 

@@ -263,14 +263,17 @@ Result<InputIdentity> InputFiles::identify(const SourceOptions& options) const {
 
 Error InputFiles::renamed(const Error& error) const {
   std::string path = error.path();
-  std::string detail = error.detail();
   for (const Copy& copy : copies_) {
     if (path == copy.path) path = copy.shown;
-    replace_path(detail, copy.path, copy.shown);
   }
-  Error plain(error.code(), detail);
+  Error plain(error.code(), renamed(error.detail()));
   if (path.empty()) return plain;
   return error.offset() ? plain.at(path, *error.offset()) : plain.in_file(path);
+}
+
+std::string InputFiles::renamed(std::string text) const {
+  for (const Copy& copy : copies_) replace_path(text, copy.path, copy.shown);
+  return text;
 }
 
 }  // namespace dovetail::detail

@@ -47,6 +47,7 @@ class InputFiles {
   Result<InputIdentity> identify(const SourceOptions& options) const;
   /// The same error, naming the stream instead of the copy.
   Error renamed(const Error& error) const;
+  std::string renamed(std::string text) const;
 
  private:
   struct Copy {

@@ -198,7 +198,11 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
     column.missing = column.missing || columns[i].missing;
     column.negative = column.negative || columns[i].negative;
     if (columns[i].empty) continue;
-    column.type = column.empty ? columns[i].type : wider(column, columns[i]);
+    const ColumnType both = column.empty ? columns[i].type : wider(column, columns[i]);
+    if (column.reason.empty()) column.reason = columns[i].reason;
+    const bool became_bytes = !column.empty && column.type != ColumnType::bytes && both == ColumnType::bytes;
+    if (became_bytes && column.reason.empty()) column.reason = "the values in " + file;
+    column.type = both;
     column.inexact = column.inexact || columns[i].inexact;
     column.empty = false;
   }

@@ -41,7 +41,7 @@ Result<bool> CsvRows::next() {
 
 Error CsvRows::fault(const Error& error) {
   bad_row_ = true;
-  return Error(error.code(), "line " + std::to_string(records_->scanner().row_line()) + ": " + error.detail())
+  return Error(error.code(), "line " + std::to_string(line()) + ": " + error.detail())
       .at(path_, records_->place().offset);
 }
 

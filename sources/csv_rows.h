@@ -34,6 +34,8 @@ class CsvRows {
   const std::string& path() const noexcept { return path_; }
   char delimiter() const noexcept { return delimiter_; }
   std::string_view row() const noexcept { return row_; }
+  /// Number of the line that the row begins in, from 1.
+  std::uint64_t line() const noexcept { return records_->scanner().row_line(); }
   /// At most `keep()` fields.
   const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
   /// Number of fields in the row.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/detect.h"
 
@@ -21,20 +23,39 @@ class ColumnGuesses {
   ColumnGuesses(std::vector<std::size_t> open, const CsvOptions& options) : open_(std::move(open)), options_(options) {
     guesses_.resize(open_.empty() ? 0 : open_.back() + 1);
   }
-  void look_at(const std::vector<std::string_view>& fields) {
+  void look_at(const CsvRows& rows) {
     std::erase_if(open_, [&](std::size_t column) {
-      guesses_[column].look_at(is_missing(fields[column], options_) ? std::string_view() : fields[column]);
-      return guesses_[column].settled();
+      const std::string_view field = rows.fields()[column];
+      ColumnGuess& guess = guesses_[column];
+      const bool numbers = guess.any();
+      guess.look_at(is_missing(field, options_) ? std::string_view() : field);
+      if (numbers && guess.settled()) reasons_[column] = reason_for_bytes(field, rows);
+      return guess.settled();
     });
   }
   /// Returns whether further rows cannot change the types.
   bool settled() const noexcept { return open_.empty(); }
   const ColumnGuess& of(std::size_t column) const { return guesses_[column]; }
+  /// See `CsvColumn::reason`.
+  std::string take_reason(std::size_t column) {
+    const auto found = reasons_.find(column);
+    return found == reasons_.end() ? std::string() : std::move(found->second);
+  }
 
  private:
+  // A number here is a fraction beside whole numbers that a float would round, or the other way
+  // around.
+  static std::string reason_for_bytes(std::string_view field, const CsvRows& rows) {
+    std::string text =
+        '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line()) + " of " + rows.path();
+    if (parse_real(field)) text += " (a float would round a whole number)";
+    return text;
+  }
+
   std::vector<std::size_t> open_;  // ascending
   const CsvOptions& options_;
   std::vector<ColumnGuess> guesses_;
+  std::map<std::size_t, std::string> reasons_;
 };
 
 // Limit of the bytes of names in a message.
@@ -93,6 +114,7 @@ class LayoutFinder {
       layout_->columns[column].inexact = guess.inexact();
       layout_->columns[column].missing = guess.missing();
       layout_->columns[column].negative = guess.negative();
+      layout_->columns[column].reason = guesses_->take_reason(column);
     }
     return std::move(*layout_);
   }
@@ -110,7 +132,7 @@ class LayoutFinder {
       DOVETAIL_TRY(take(rows, columns_of(rows, options_.csv.header)));
     }
     rows.keep(layout_->columns.size());
-    if (!options_.csv.header) guesses_->look_at(rows.fields());
+    if (!options_.csv.header) guesses_->look_at(rows);
     return look_through(rows);
   }
 
@@ -203,7 +225,7 @@ class LayoutFinder {
         continue;
       }
       if (!*more) return {};
-      if (rows.count() == layout_->columns.size()) guesses_->look_at(rows.fields());
+      if (rows.count() == layout_->columns.size()) guesses_->look_at(rows);
     }
     return {};
   }

@@ -12,6 +12,7 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "format/text/visible.h"
 #include "format/try.h"
 #include "tools/command/render.h"
 
@@ -138,9 +139,30 @@ std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& 
   return "no file matches these patterns of --include and --exclude: " + text;
 }
 
+/// Columns of numbers that an odd value has made texts.
+std::optional<std::string> numbers_as_bytes(const std::vector<ConvertedSource>& sources) {
+  constexpr std::size_t kMostShown = 3;
+  constexpr std::size_t kShownName = 40;
+  const auto with_columns = std::find_if(sources.begin(), sources.end(),
+                                         [](const ConvertedSource& source) { return !source.columns.empty(); });
+  if (with_columns == sources.end()) return std::nullopt;
+  std::string text;
+  std::size_t found = 0;
+  for (const CsvColumn& column : with_columns->columns) {
+    if (column.reason.empty() || ++found > kMostShown) continue;
+    text += (text.empty() ? "" : ", ") + format::shortened(column.name, kShownName) + " is bytes because of " +
+            column.reason;
+  }
+  if (found == 0) return std::nullopt;
+  if (found > kMostShown) text += " and " + format::count_of(found - kMostShown, "more column");
+  return text + "; --csv-null names values that mean a missing number";
+}
+
 std::vector<std::string> notes_of(const ConvertSummary& summary) {
   std::vector<std::string> notes;
-  for (const auto& note : {useless_patterns(summary.report.sources), class_order(summary), large_runs(summary)}) {
+  const std::vector<ConvertedSource>& sources = summary.report.sources;
+  for (const auto& note :
+       {useless_patterns(sources), numbers_as_bytes(sources), class_order(summary), large_runs(summary)}) {
     if (note) notes.push_back(*note);
   }
   return notes;
@@ -190,7 +212,7 @@ boost::json::object to_json(const ConvertSummary& summary) {
   json["stored_bytes"] = report.stored_bytes;
   json["seconds"] = summary.seconds;
   boost::json::array notes;
-  for (const std::string& note : notes_of(summary)) notes.emplace_back(note);
+  for (const std::string& note : notes_of(summary)) notes.emplace_back(format::to_utf8(note));
   json["notes"] = std::move(notes);
   return json;
 }
@@ -216,7 +238,7 @@ std::string to_text(const ConvertSummary& summary) {
   if (report.kept_shards != 0) shards += ", " + std::to_string(report.kept_shards) + " of an earlier run";
   listing.add("shards", shards);
   std::string text = listing.to_text();
-  for (const std::string& note : notes_of(summary)) text += "note: " + note + '\n';
+  for (const std::string& note : notes_of(summary)) text += "note: " + format::visible(note) + '\n';
   return text;
 }
 

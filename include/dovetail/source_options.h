@@ -72,6 +72,9 @@ struct DOVETAIL_EXPORT CsvColumn {
   bool missing = false;
   /// For `int64`: whether a number is negative.
   bool negative = false;
+  /// For `bytes`, if earlier values are numbers: the value that is none, and its place, such as
+  /// "\"x\" in line 5 of rides.csv".
+  std::string reason = {};
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };

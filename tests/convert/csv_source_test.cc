@@ -65,7 +65,8 @@ TEST_F(CsvSourceTest, FindsTypesThatHoldAllValues) {
   for (int i = 0; i < 200'000; ++i) text += "1,2,3\n";
   put(text + "2.5,x,4\n");
   EXPECT_THAT(RecordSource::open(path_).value().columns(),
-              ElementsAre(CsvColumn{"a", ColumnType::real}, CsvColumn{"b", ColumnType::bytes},
+              ElementsAre(CsvColumn{"a", ColumnType::real},
+                          CsvColumn{.name = "b", .reason = "\"x\" in line 200002 of " + path_},
                           CsvColumn{"c", ColumnType::int64}));
 }
 

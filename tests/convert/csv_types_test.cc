@@ -155,8 +155,45 @@ TEST_F(CsvTypesTest, WithoutAHeaderABadFirstRowIsOneRow) {
   put("csv/4.csv", wide + "\n5,6\n");
   SourceOptions options{.format = SourceFormat::csv, .csv = {.header = false}, .on_error = OnError::skip};
   RecordSource source = RecordSource::open(folder_ / "csv", options).value();
-  EXPECT_THAT(source.columns(), ElementsAre(CsvColumn{"c0", ColumnType::bytes}, CsvColumn{"c1", ColumnType::bytes}));
+  const std::string reason = "\"word\" in line 2 of " + std::string(folder_ / "csv");
+  EXPECT_THAT(source.columns(), ElementsAre(CsvColumn{.name = "c0", .reason = reason + "/3.csv"},
+                                            CsvColumn{.name = "c1", .reason = reason + "/2.csv"}));
   EXPECT_EQ(test::read_source(std::move(source)).value().size(), 5u);
+}
+
+TEST_F(CsvTypesTest, BytesAfterNumbersHaveAReason) {
+  const std::string ints = put("ints.csv", "v\n16777217\n");
+  const std::string long_text(100, 'x');
+  const struct {
+    std::string rows;
+    std::string reason;  // "%" is the file
+  } kCases[] = {
+      {"v\nx\n1\n", ""},
+      {"v\nNA\nx\n", ""},
+      {"v\n1\nNA\n\"two\nlines\"\n3\n", "\"two\nlines\" in line 4 of %"},
+      {"v\n1\n007\n", "\"007\" in line 3 of %"},
+      {"v\n1\n" + long_text + "\n", '"' + long_text.substr(0, 40) + "...\" in line 3 of %"},
+      {"v\n16777217\n0.5\n", "\"0.5\" in line 3 of % (a float would round a whole number)"},
+      {"v\n0.5\n16777217\n", "\"16777217\" in line 3 of % (a float would round a whole number)"},
+  };
+  for (const auto& [rows, reason] : kCases) {
+    const std::string path = put("a.csv", rows);
+    std::string expected = reason;
+    if (const std::size_t at = expected.find('%'); at != std::string::npos) expected.replace(at, 1, path);
+    const CsvColumn column{.name = "v", .missing = rows.find("NA") != std::string::npos, .reason = expected};
+    EXPECT_THAT(RecordSource::open(path).value().columns(), ElementsAre(column)) << rows;
+  }
+  const auto reason_of = [&](const std::vector<std::string>& sources) {
+    ConvertOptions wanted = options(sources, 1);
+    wanted.writer.shard.overwrite = true;
+    return convert(out_, wanted).value().sources.front().columns.front().reason;
+  };
+  const std::string texts = put("texts.csv", "v\nx\n");
+  const std::string real = put("real.csv", "v\n0.5\n");
+  const std::string both = put("both.csv", "v\n1\nx\n");
+  EXPECT_EQ(reason_of({ints, texts}), "the values in " + texts);
+  EXPECT_EQ(reason_of({real, ints}), "the values in " + ints);
+  EXPECT_EQ(reason_of({ints, both, texts}), "\"x\" in line 3 of " + both);
 }
 
 TEST_F(CsvTypesTest, RowsThatStayRawHaveNone) {

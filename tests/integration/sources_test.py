@@ -110,6 +110,22 @@ class SourcesTest(CommandTest):
                         for text, i, f, code in rows]
             self.assertEqual([parse(record) for record in self.records_of(self.path(name))], expected)
 
+    def test_a_text_among_numbers_is_told(self):
+        rows = b"a,b,c,d\n" + b"1,2.5,3,4\n" * 3
+        source = write_file(self.path("a.csv"), rows + b'x,\x1b,"1\n2",z\n')
+        convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
+        (note,) = run_json(*convert)["notes"]
+        self.assertEqual(note, f'a is bytes because of "x" in line 5 of {source}, b is bytes because of "\x1b" in line '
+                               f'5 of {source}, c is bytes because of "1\n2" in line 5 of {source} and 1 more column; '
+                               "--csv-null names values that mean a missing number")
+        self.assertIn(f'\nnote: a is bytes because of "x" in line 5 of {source}, b is bytes because of "\\x1b" in ',
+                      run_good(*convert).decode())
+        done = run("convert", "-", "--from", "csv", "--json", "--overwrite", "--to", self.path("packed"),
+                   input=b"a\n1\nx\n")
+        self.assertIn('"x" in line 3 of (standard input);', json.loads(done.stdout)["notes"][0])
+        write_file(source, rows)
+        self.assertEqual(run_json(*convert)["notes"], [])
+
     def test_a_ragged_row(self):
         source = write_file(self.path("a.csv"), b"a,b\n1,2\n3\n5,6\n")
         self.assert_fails(DAMAGED, "convert", source, "--to", self.path("t"), says=(f"{source}:8", "line 3"))
