@@ -33,7 +33,8 @@ class JsonExample {
     const auto add = [&](std::string_view name, const format::JsonValues& values) {
       std::visit([&](const auto& list) { add_list(name, list); }, values);
     };
-    if (format::for_each_member(as_bytes(line), add)) return builder_.finish();
+    DOVETAIL_ASSIGN(const bool made, format::for_each_member(as_bytes(line), add));
+    if (made) return builder_.finish();
     return Error(Errc::malformed_input, "not a JSON object of up to 32 levels, which an Example needs");
   }
 

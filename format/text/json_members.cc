@@ -3,19 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "format/text/utf8.h"
+#include "format/try.h"
+
 namespace dovetail::format {
 namespace {
 
 namespace json = boost::json;
+
+using AddMember = std::function<void(std::string_view, const JsonValues&)>;
+
+constexpr std::size_t kShownName = 60;
 
 std::int64_t whole(const json::value& value) {
   return value.is_bool() ? static_cast<std::int64_t>(value.get_bool()) : value.get_int64();
@@ -38,50 +47,61 @@ auto all_of(std::span<const json::value> values, Get get) {
   return all;
 }
 
-struct Members {
-  const std::function<void(std::string_view, const JsonValues&)>& add;
-  std::set<std::string> names;  // "a.b" may be a member itself, and also member "b" of "a"
+using Members = std::vector<std::pair<std::string, const json::value*>>;
 
-  void add_object(const json::object& object, const std::string& prefix) {
-    for (const auto& [key, value] : object) {
-      const std::string name = prefix + std::string(key);
-      if (const json::object* const inner = value.if_object()) {
-        add_object(*inner, name + '.');
-        continue;
-      }
-      const json::array* const list = value.if_array();
-      const bool missing = value.is_null() || (list != nullptr && list->empty());
-      if (missing || !names.insert(name).second) continue;
-      add_values(name, list != nullptr ? std::span(list->data(), list->size()) : std::span(&value, 1), value);
+// Appends the members that have a value.
+void find_members(const json::object& object, const std::string& prefix, Members& members) {
+  for (const auto& [key, value] : object) {
+    std::string name = prefix + std::string(key);
+    if (const json::object* const inner = value.if_object()) {
+      find_members(*inner, name + '.', members);
+      continue;
     }
+    const json::array* const list = value.if_array();
+    if (!value.is_null() && (list == nullptr || !list->empty())) members.emplace_back(std::move(name), &value);
   }
+}
 
-  void add_values(const std::string& name, std::span<const json::value> values, const json::value& given) {
-    const auto are = [&](auto kind) { return std::all_of(values.begin(), values.end(), kind); };
-    if (are([](const json::value& value) { return value.is_int64() || value.is_bool(); })) {
-      add(name, all_of(values, whole));
-    } else if (are([](const json::value& value) { return value.is_number() && !value.is_uint64(); })) {
-      add(name, all_of(values, real));
-    } else if (are([](const json::value& value) { return value.is_string(); })) {
-      add(name, all_of(values, text));
-    } else {
-      const std::string whole_text = json::serialize(given);
-      add(name, std::vector{as_bytes(whole_text)});
-    }
+Result<void> check_names(const Members& members) {
+  std::vector<std::string_view> names;
+  names.reserve(members.size());
+  for (const auto& [name, value] : members) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return Error(Errc::malformed_input,
+               "two members are named \"" + shortened(*twice, kShownName) + "\": one has the dot in its own name");
+}
+
+void add_member(const std::string& name, const json::value& given, const AddMember& add) {
+  const json::array* const list = given.if_array();
+  const auto values = list != nullptr ? std::span(list->data(), list->size()) : std::span(&given, 1);
+  const auto are = [&](auto kind) { return std::all_of(values.begin(), values.end(), kind); };
+  if (are([](const json::value& value) { return value.is_int64() || value.is_bool(); })) {
+    add(name, all_of(values, whole));
+  } else if (are([](const json::value& value) { return value.is_number() && !value.is_uint64(); })) {
+    add(name, all_of(values, real));
+  } else if (are([](const json::value& value) { return value.is_string(); })) {
+    add(name, all_of(values, text));
+  } else {
+    const std::string whole_text = json::serialize(given);
+    add(name, std::vector{as_bytes(whole_text)});
   }
-};
+}
 
 }  // namespace
 
-bool for_each_member(ByteView record, const std::function<void(std::string_view, const JsonValues&)>& add) {
+Result<bool> for_each_member(ByteView record, const AddMember& add) {
   const std::string_view given = as_chars(record);
   const std::size_t begin = given.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || given[begin] != '{') return false;
   json::error_code failed;
   const json::value value = json::parse(given, failed);
   if (failed || !value.is_object()) return false;
-  Members members{add, {}};
-  members.add_object(value.get_object(), {});
+  Members members;
+  find_members(value.get_object(), {}, members);
+  DOVETAIL_TRY(check_names(members));
+  for (const auto& [name, member] : members) add_member(name, *member, add);
   return true;
 }
 

@@ -105,9 +105,10 @@ struct FeaturesReport {
   /// Other records that are JSON objects, including empty ones. Members are features; `outer.inner`
   /// is a member of a member. Whole numbers of int64, true and false are ints. Other numbers are
   /// floats, with the precision of a double. Strings are bytes. Lists of one of these have its
-  /// kind; other lists are bytes: their text. null and [] count as missing.
+  /// kind; other lists are bytes: their text. null and [] count as missing. An object with two
+  /// members of one name, as with `a.b` beside `{"a": {"b": ...}}`, is not one of these records.
   std::uint64_t json_objects = 0;
-  /// Why the first record that is neither is not an Example; names its id.
+  /// Why the first record that is neither is not counted; names its id.
   std::optional<Error> first_other;
 
   std::uint64_t damaged_blocks = 0;  ///< Skipped, and shards too damaged to open.

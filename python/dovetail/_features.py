@@ -90,7 +90,7 @@ class FeaturesReport:
     """Result of `Dataset.features()`. Printed, it is a table.
 
     - `records` were read; `examples` of them are tf.train.Examples with a feature, `json_objects` JSON objects, whose
-      members are features. `first_other` is why the first of the others is not an Example.
+      members are features. `first_other` is why the first of the others is neither.
     - `damaged_blocks` with `lost_records` were left out; `first_damage` is the error of the first one.
     - `features` are by name and kind; `report["label"]` is one of them. `names_left_out` counts further names: beyond
       10,000, and long ones that do not fit the memory.

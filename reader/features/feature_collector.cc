@@ -16,10 +16,13 @@ void Collector::add(std::uint64_t id, ByteView record) {
   const Result<void> added = add_example(record, priority);
   if (added) {
     ++examples_;
-  } else if (add_json(record, priority)) {
+    return;
+  }
+  const Result<bool> json = add_json(record, priority);
+  if (json && *json) {
     ++json_objects_;
   } else if (id < first_other_id_) {
-    const Error& reason = added.error();
+    const Error& reason = json ? added.error() : json.error();
     note_other(id, Error(reason.code(), "record " + std::to_string(id) + ": " + reason.detail()));
   }
 }
@@ -46,7 +49,7 @@ Result<void> Collector::add_example(ByteView record, std::uint64_t priority) {
   return {};
 }
 
-bool Collector::add_json(ByteView record, std::uint64_t priority) {
+Result<bool> Collector::add_json(ByteView record, std::uint64_t priority) {
   return format::for_each_member(record, [&](std::string_view name, const format::JsonValues& values) {
     constexpr std::array kKinds = {ValueKind::ints, ValueKind::floats, ValueKind::bytes};
     count(known_.find_or_add(name), kKinds[values.index()], values, priority);

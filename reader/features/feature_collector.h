@@ -41,7 +41,8 @@ class Collector {
 
   /// Errors: `bad_message`; then nothing is counted.
   Result<void> add_example(ByteView record, std::uint64_t priority);
-  bool add_json(ByteView record, std::uint64_t priority);
+  /// False if it is not a JSON object. Errors: of such an object; then nothing is counted.
+  Result<bool> add_json(ByteView record, std::uint64_t priority);
   Outcome find_all(ByteView record, format::WireFault& fault);
   KnownFeature* expected(std::size_t place, std::string_view name);
   Result<void> add_with_new_names(ByteView record, std::uint64_t priority);

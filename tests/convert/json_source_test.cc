@@ -51,6 +51,8 @@ TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(test::example_text(records[0]), "a.x=[1] b=(1 2.5) c=<t>");
   EXPECT_EQ(test::example_text(records[1]), "");
+  EXPECT_THAT(test::read_source(put("{}\n{\"a\": {\"b\": 1}, \"a.b\": 2}\n"), options),
+              test::Fails(Errc::malformed_input).at(3u).saying("line 2: two members are named \"a.b\""));
   const std::string text = "{\"x\": 1}\n[1]\n{\"x\": 2}\n";
   EXPECT_THAT(test::read_source(put(text), options),
               test::Fails(Errc::malformed_input).at(9u).saying("line 2: not a JSON object"));

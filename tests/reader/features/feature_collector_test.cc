@@ -339,6 +339,14 @@ TEST(FeatureCollectorTest, MembersOfJsonObjectsAreFeatures) {
   EXPECT_TRUE(report.schema.columns.empty()) << "readers make no columns of JSON";
 }
 
+TEST(FeatureCollectorTest, AnObjectWithTwoMembersOfOneNameIsAnotherRecord) {
+  const FeaturesReport report = report_of({R"({"x": 1, "a": {"b": 1}, "a.b": 2})", R"({"a": {"b": 1}, "a.b": null})"});
+  EXPECT_EQ(report.json_objects, 1u);
+  EXPECT_EQ(feature(report, "a.b").records, 1u) << "nothing of the other one";
+  EXPECT_EQ(report.features.size(), 1u);
+  EXPECT_THAT(report.first_other->to_string(), HasSubstr("record 0: two members are named \"a.b\""));
+}
+
 TEST(FeatureCollectorTest, NumbersOfJsonAreDoubles) {
   const FeaturesReport report = report_of({R"({"time": 1700000000.125, "far": 1e300, "tiny": 0.1})",
                                            R"({"time": 1700000000.25, "far": -1e300, "tiny": 0.1})",
