@@ -230,9 +230,20 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   return listing;
 }
 
+// Such an index is one line of JSON, but it holds no records.
+Result<void> check_no_mds_index(const std::string& path) {
+  if (path.substr(path.rfind('/') + 1) != kMdsIndexName) return {};
+  DOVETAIL_ASSIGN(const auto text, read_index(path));
+  if (!text || !looks_like_mds_index(*text)) return {};
+  return Error(Errc::unknown_format, "this is the index of an MDS folder; give the folder that holds it").in_file(path);
+}
+
 Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   if (wanted == SourceFormat::folder) {
     return Error(Errc::unknown_format, "this is a file, but the format needs a folder").in_file(path);
+  }
+  if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
+    DOVETAIL_TRY(check_no_mds_index(path));
   }
   DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
   DOVETAIL_ASSIGN(auto kind, detect_file(file, wanted));

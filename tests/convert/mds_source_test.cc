@@ -106,6 +106,18 @@ TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
   EXPECT_TRUE(error_of({.format = SourceFormat::mds}).is(Errc::unknown_format));
 }
 
+TEST_F(MdsSourceTest, AsksForTheFolderWhereTheIndexIsGiven) {
+  const std::string index = root_ + "/index.json";
+  put("s", first_);
+  put("index.json", test::mds_index(test::mds_entry("s", first_.size(), 2)));
+  for (const SourceFormat format : {SourceFormat::detect, SourceFormat::mds}) {
+    EXPECT_THAT(RecordSource::open(index, {.format = format}),
+                test::Fails(Errc::unknown_format).in(index).saying("give the folder that holds it"));
+  }
+  put("index.json", "{\"page\": 1}\n");
+  EXPECT_EQ(RecordSource::open(index).value().format(), SourceFormat::jsonl) << "only its name is that of an index";
+}
+
 TEST_F(MdsSourceTest, IsRefusedWhereFilesBesideTheIndexSayThatOthersAreMissing) {
   put("s", first_);
   put("index.json", test::mds_index(test::mds_entry("s", first_.size(), 2)));
