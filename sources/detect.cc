@@ -78,8 +78,21 @@ std::optional<std::string> advice_on_name(SourceFormat promised, const std::stri
          " TARGET` saves the intact records of a shard";
 }
 
+// Why the beginning of a text is not JSON lines.
+std::string why_not_json_lines(ByteView head) {
+  const std::string_view text = format::without_byte_order_mark(as_chars(head));
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const auto fault = format::check_json(line);
+  // An object of several lines only lacks its end.
+  if (line.starts_with('{') && fault && fault->offset < line.size()) {
+    return "its first line is not JSON: byte " + std::to_string(fault->offset) + ": " + fault->reason;
+  }
+  return "its first line is not a JSON object; JSON lines have one object per line (`jq -c .` converts other JSON, "
+         "`jq -c '.[]'` an array)";
+}
+
 // If name and content disagree, one of them is wrong. Choosing one would hide the mistake.
-Error disagreement(SourceFormat promised, SourceFormat found, const std::string& path) {
+Error disagreement(SourceFormat promised, SourceFormat found, ByteView head, const std::string& path) {
   const std::string name(to_string(promised));
   const std::string bytes(to_string(found));
   if (auto alone = advice_on_name(promised, path)) {
@@ -88,8 +101,7 @@ Error disagreement(SourceFormat promised, SourceFormat found, const std::string&
         .in_file(path);
   }
   const std::string why = promised == SourceFormat::jsonl && found == SourceFormat::lines
-                              ? "its first line is not a JSON object; JSON lines have one object per line (`jq -c .` "
-                                "converts other JSON, `jq -c '.[]'` an array)"
+                              ? why_not_json_lines(head)
                               : "its bytes are those of " + bytes;
   return Error(Errc::unknown_format, "its name is that of " + name + ", but " + why + "; give --from " + name +
                                          " to read it as that anyway, or --from " + bytes)
@@ -204,7 +216,9 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
     if (!kind || kind->format == SourceFormat::dovetail) return kind;
     const SourceFormat promised = format_promised_by(file.path());
     if (promised == SourceFormat::detect || promised == kind->format) return kind;
-    return disagreement(promised, kind->format, file.path());
+    const bool plain = kind->compression == Compression::none;
+    return disagreement(promised, kind->format, plain ? bytes : decode_head(file, kind->compression).bytes,
+                        file.path());
   }
   if (has_shard_magic(head)) {
     if (wanted == SourceFormat::dovetail) return FileKind{wanted, Compression::none};

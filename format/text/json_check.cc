@@ -55,13 +55,22 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+// Python's `json.dumps` writes these.
+std::string reason_of(json::error_code failed, std::string_view text, std::size_t used) {
+  if (!is_utf8(text)) return "not UTF-8";
+  for (const std::string_view word : {"NaN", "Infinity"}) {
+    if (text.substr(used).starts_with(word)) return std::string(word) + "; write null";
+  }
+  return failed.message();
+}
+
 }  // namespace
 
 std::optional<JsonFault> check_json(std::string_view text) {
   json::basic_parser<Nobody> parser(strict());
   json::error_code failed;
   std::size_t used = parser.write_some(false, text.data(), text.size(), failed);
-  if (failed) return JsonFault{used, is_utf8(text) ? failed.message() : "not UTF-8"};
+  if (failed) return JsonFault{used, reason_of(failed, text, used)};
   while (used < text.size() && is_blank(text[used])) ++used;
   if (used < text.size()) return JsonFault{used, "there is text after the value"};
   return std::nullopt;

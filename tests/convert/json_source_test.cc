@@ -77,9 +77,17 @@ TEST_F(JsonSourceTest, NamesLineAndByteOfWhatIsNoJson) {
     std::string line;
     const char* says;
   } const kCases[] = {
-      {"{\"a\":}", "byte 5"},        {"{\"a\":1", "incomplete"},   {"{} {}", "text after the value"},
-      {"{\"a\":\"\xFF\"}", "UTF-8"}, {"nul", "incomplete"},        {"{'a':1}", "byte 1"},
-      {"{\"a\":01}", "byte 6"},      {"{\"a\":\"\t\"}", "byte 6"}, {std::string(300, '['), "too deep"},
+      {"{\"a\":}", "byte 5"},
+      {"{\"a\":1", "incomplete"},
+      {"{} {}", "text after the value"},
+      {"{\"a\":\"\xFF\"}", "UTF-8"},
+      {"nul", "incomplete"},
+      {"{'a':1}", "byte 1"},
+      {"{\"a\":01}", "byte 6"},
+      {"{\"a\":\"\t\"}", "byte 6"},
+      {std::string(300, '['), "too deep"},
+      {"{\"a\":NaN}", "byte 5: not JSON: NaN; write null"},
+      {"[-Infinity]", "byte 2: not JSON: Infinity; write null"},
   };
   for (const auto& [line, says] : kCases) {
     EXPECT_THAT(test::read_source(put("{}\n" + line + "\n{}\n"), kJson),

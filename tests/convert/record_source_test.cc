@@ -257,6 +257,12 @@ TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
         << name;
   }
   EXPECT_EQ(test::read_source(root_ + "/array.json", {.format = SourceFormat::lines}).value().size(), 4u);
+  put("comma.jsonl", "{\"a\": 1,}\n{\"a\": 2}\n");
+  put("nan.jsonl.gz", test::gzip("{\"a\": NaN}\n"));
+  for (const auto& [name, says] :
+       {std::pair("comma.jsonl", "byte 8: "), {"nan.jsonl.gz", "byte 6: NaN; write null; "}}) {
+    EXPECT_THAT(error_of(name), test::Fails(Errc::unknown_format).saying("its first line is not JSON: ").saying(says));
+  }
 
   put("a.tfrecord", "some text\n");
   EXPECT_THAT(error_of("a.tfrecord").detail(),
