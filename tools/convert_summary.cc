@@ -158,11 +158,18 @@ std::optional<std::string> numbers_as_bytes(const std::vector<ConvertedSource>& 
   return text + "; --csv-null names values that mean a missing number";
 }
 
+/// More shards than records are mostly a mistake, and each empty one is a file.
+std::optional<std::string> empty_shards(const ConvertReport& report) {
+  if (report.shards == 1 || report.shards <= report.records) return std::nullopt;
+  return "there are more shards than records, so at least " + std::to_string(report.shards - report.records) + " of " +
+         std::to_string(report.shards) + " are empty; lower --shards";
+}
+
 std::vector<std::string> notes_of(const ConvertSummary& summary) {
   std::vector<std::string> notes;
   const std::vector<ConvertedSource>& sources = summary.report.sources;
-  for (const auto& note :
-       {useless_patterns(sources), numbers_as_bytes(sources), class_order(summary), large_runs(summary)}) {
+  for (const auto& note : {useless_patterns(sources), numbers_as_bytes(sources), empty_shards(summary.report),
+                           class_order(summary), large_runs(summary)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

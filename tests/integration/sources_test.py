@@ -240,6 +240,13 @@ class SourcesTest(CommandTest):
                 self.assertEqual(run_json(*quiet)["notes"], [])
                 self.assertNotIn("note:", run_good(*quiet).decode())
 
+    def test_empty_shards_are_told(self):
+        source = write_file(self.path("a.txt"), b"1\n2\n3\n")
+        convert = ("convert", source, "--overwrite", "--to", self.path("packed"), "--shards")
+        self.assertEqual(run_json(*convert, 100)["notes"],
+                         ["there are more shards than records, so at least 97 of 100 are empty; lower --shards"])
+        self.assertEqual(run_json(*convert, 3)["notes"], [])
+
     def test_runs_that_are_larger_than_was_aimed_at_are_told(self):
         small, large = [b"x" * 100] * 3000, [b"y" * 10000] * 60
         source = write_file(self.path("a.tfrecord"), tfrecord(small + large))
