@@ -60,8 +60,9 @@ struct Histogram {
 struct DOVETAIL_EXPORT FeatureStats {
   std::string name;
   ValueKind kind = ValueKind::none;
-  std::uint64_t records = 0;      ///< Records that have it, with a list of this kind.
-  std::uint64_t empty_lists = 0;  ///< Of these, those whose list has no values.
+  std::uint64_t records = 0;       ///< Records that have it, with a list of this kind.
+  std::uint64_t empty_lists = 0;   ///< Of these, those whose list has no values.
+  std::uint64_t first_record = 0;  ///< The least id of these records.
 
   // Lengths of lists, without empty ones.
   std::uint64_t least_values = 0;

@@ -12,6 +12,7 @@ namespace detail {
 
 void Collector::add(std::uint64_t id, ByteView record) {
   ++records_;
+  id_ = id;
   const std::uint64_t priority = mix_bits(id + 0x9E3779B97F4A7C15);
   const Result<void> added = add_example(record, priority);
   if (added) {
@@ -59,7 +60,9 @@ Result<bool> Collector::add_json(ByteView record, std::uint64_t priority) {
 template <class List>
 void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std::uint64_t priority) {
   if (known == nullptr) return;
-  known_.state(*known, kind).add(list, priority, room_, known_.memory());
+  FeatureState& state = known_.state(*known, kind);
+  state.note(id_);
+  state.add(list, priority, room_, known_.memory());
   if (!known_.full()) [[likely]]
     return;
   if (when_full_) {

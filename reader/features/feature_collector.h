@@ -58,6 +58,8 @@ class Collector {
   std::uint64_t first_other_id_ = ~std::uint64_t{0};
   std::optional<Error> first_other_;
 
+  std::uint64_t id_ = 0;  // of the current record
+
   // State that is kept from record to record.
   std::uint64_t searches_ = 0;
   std::uint64_t removals_ = 0;  // value of `removals()` when `order_` was valid

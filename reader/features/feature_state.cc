@@ -142,6 +142,7 @@ void FeatureState::add(const format::JsonValues& values, std::uint64_t priority,
 }
 
 void FeatureState::merge(const FeatureState& other, SketchMemory& memory) {
+  note(other.first_record_);
   records_ += other.records_;
   empty_lists_ += other.empty_lists_;
   values_ += other.values_;
@@ -157,6 +158,7 @@ FeatureStats FeatureState::report(const std::string& name) const {
   stats.name = name;
   stats.kind = kind_;
   stats.records = records_;
+  stats.first_record = first_record_;
   stats.empty_lists = empty_lists_;
   if (values_ == 0) return stats;
   stats.values = values_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -26,6 +27,8 @@ class FeatureState {
   void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   /// Adds a member of a JSON object. Needs: at least one value, all of this kind.
   void add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
+  /// Notes the id of a record that is added.
+  void note(std::uint64_t id) noexcept { first_record_ = std::min(first_record_, id); }
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 
@@ -44,6 +47,7 @@ class FeatureState {
   void report_numbers(FeatureStats& stats) const;
 
   ValueKind kind_;
+  std::uint64_t first_record_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t records_ = 0;
   std::uint64_t empty_lists_ = 0;
   std::uint64_t values_ = 0;

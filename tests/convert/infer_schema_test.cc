@@ -45,9 +45,12 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
   EXPECT_EQ(test::example_text(test::read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
   wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": \"y\"}\n{\"x\": 2}\n")};
   wanted.writer.shard.overwrite = true;
-  EXPECT_THAT(
-      convert(out_, wanted).error().detail(),
-      HasSubstr("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); name the"));
+  EXPECT_THAT(convert(out_, wanted),
+              test::Fails(Errc::invalid_option)
+                  .in(wanted.sources.front())
+                  .at(9u)
+                  .saying("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); "
+                          "bytes first in record 1; name the columns in a schema, or give the feature one kind"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
   EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: not a JSON object"));
 }
@@ -72,11 +75,24 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
     EXPECT_EQ(this->schema(), schema);
   }
   wanted.sources = {put("a.jsonl", "{\"x\": 1}\n{\"x\": 18446744073709551615}\n")};
-  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::invalid_option)) << "no int64 holds it";
+  EXPECT_THAT(
+      convert(out_, wanted),
+      test::Fails(Errc::invalid_option).at(9u).saying("numbers beyond int64 are bytes, so write all of them as texts"));
   wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
-  EXPECT_THAT(convert(out_, wanted).error().detail(),
-              HasSubstr("int64 in 1 record (9007199254740993 to 9007199254740993); a column of both needs lists of one "
-                        "length, and no number beyond 2^53"));
+  EXPECT_THAT(
+      convert(out_, wanted).error().detail(),
+      HasSubstr("int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
+                "both needs lists of one length, and no number beyond 2^53"));
+}
+
+TEST_F(InferSchemaTest, NamesTheFirstRecordOfTheRarerKind) {
+  const std::string first = put("1.tar", test::tar_bytes({{"a.cls", "1"}, {"b.cls", "2"}}));
+  const std::string second = put("2.tar", test::tar_bytes({{"c.cls", "x"}, {"d.cls", "3"}, {"e.cls", "y"}}));
+  const auto refused = infer({first, second});
+  EXPECT_THAT(refused, test::Fails(Errc::invalid_option)
+                           .in(second)
+                           .at(0u)
+                           .saying("bytes in 2 records, int64 in 3 records (1 to 3); bytes first in record 2, \"c\";"));
 }
 
 TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {

@@ -125,7 +125,7 @@ std::string columns_option(const FeaturesReport& report) {
 std::string to_text(const FeaturesReport& report, const Colours& colours) {
   std::string text = "\nfeatures, " + features_note(report) + '\n';
   if (report.first_damage) text += "damaged: " + format::visible(report.first_damage->to_string()) + '\n';
-  if (report.first_other) text += "the first other record: " + report.first_other->detail() + '\n';
+  if (report.first_other) text += "the first other record: " + format::visible(report.first_other->detail()) + '\n';
   if (report.features.empty()) return text;
   Table table({"kind", "records", "values", "least", "mean", "most", "distinct", "feature"}, /*text_last=*/true);
   Listing values;

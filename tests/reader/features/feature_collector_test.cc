@@ -347,6 +347,19 @@ TEST(FeatureCollectorTest, AnObjectWithTwoMembersOfOneNameIsAnotherRecord) {
   EXPECT_THAT(report.first_other->to_string(), HasSubstr("record 0: two members are named \"a.b\""));
 }
 
+TEST(FeatureCollectorTest, KnowsTheFirstRecordOfEachKind) {
+  FeatureCollector earlier;
+  FeatureCollector later;
+  later.add(9, as_bytes(ExampleRecord().texts("x", {"a"}).bytes()));
+  later.add(7, as_bytes(ExampleRecord().ints("x", {1}).bytes()));
+  earlier.add(3, as_bytes(ExampleRecord().ints("x", {1}).bytes()));
+  earlier.merge(later);
+  const FeaturesReport report = earlier.report();
+  ASSERT_EQ(report.features.size(), 2u);
+  EXPECT_EQ(report.features[0].first_record, 9u);
+  EXPECT_EQ(report.features[1].first_record, 3u);
+}
+
 TEST(FeatureCollectorTest, NumbersOfJsonAreDoubles) {
   const FeaturesReport report = report_of({R"({"time": 1700000000.125, "far": 1e300, "tiny": 0.1})",
                                            R"({"time": 1700000000.25, "far": -1e300, "tiny": 0.1})",

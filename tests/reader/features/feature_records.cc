@@ -67,11 +67,11 @@ std::string all_of(const FeaturesReport& report) {
   if (report.first_other) text << "other: " << report.first_other->to_string() << '\n';
   if (report.first_damage) text << "damage: " << report.first_damage->to_string() << '\n';
   for (const FeatureStats& stats : report.features) {
-    text << stats.name << ' ' << to_text(stats.kind) << ": " << stats.records << ' ' << stats.empty_lists << ", lists "
-         << stats.least_values << ' ' << stats.most_values << ' ' << stats.values << ", numbers " << stats.least << ' '
-         << stats.mean << ' ' << stats.most << ' ' << stats.least_int << ' ' << stats.most_int << ' ' << stats.nans
-         << ' ' << stats.infinities << ", distinct " << stats.distinct << ' ' << stats.distinct_error << ", top"
-         << (stats.top_estimated ? " about" : "");
+    text << stats.name << ' ' << to_text(stats.kind) << ": " << stats.records << ' ' << stats.first_record << ' '
+         << stats.empty_lists << ", lists " << stats.least_values << ' ' << stats.most_values << ' ' << stats.values
+         << ", numbers " << stats.least << ' ' << stats.mean << ' ' << stats.most << ' ' << stats.least_int << ' '
+         << stats.most_int << ' ' << stats.nans << ' ' << stats.infinities << ", distinct " << stats.distinct << ' '
+         << stats.distinct_error << ", top" << (stats.top_estimated ? " about" : "");
     for (const TopValue& value : stats.top) text << ' ' << value.value << ": " << value.count;
     text << ", bars" << (stats.histogram.estimated ? " about" : "");
     text << ' ' << stats.histogram.from << '-' << stats.histogram.to << ':';
