@@ -118,7 +118,8 @@ const std::vector<VerdictCase> kCases{
        r.second.seconds = 4;
      },
      Part::handover, "Larger batches"},
-    {"LargeBatches", [](BenchReport& r) { r.second.seconds = 4; }, Part::handover, "handover.", "Larger batches"},
+    {"LargeBatches", [](BenchReport& r) { r.second.seconds = 4; }, Part::handover,
+     "The largest share of the time, 75 %, goes to handover.", "Larger batches"},
     {"NothingStaysCached",
      [](BenchReport& r) {
        r.second.seconds = 4;
@@ -168,7 +169,7 @@ const std::vector<VerdictCase> kCases{
        r.raw_bytes *= 100;
        r.stored_bytes *= 100;
      },
-     Part::reading, "Raise --seconds", "Most of the time"},
+     Part::reading, "Raise --seconds", "The largest share"},
 };
 
 class BenchVerdictTest : public testing::TestWithParam<VerdictCase> {};

@@ -170,7 +170,7 @@ Verdict judge(const BenchReport& report) {
     verdict.sentences += "With a warm page cache, this is as fast as " + format::count_of(report.threads, "thread") +
                          " of this machine can be: " + percent(report.share_of_walk(), 0) + " of the bare walk. ";
   }
-  verdict.sentences += "Most of the time, " + percent(*largest, 0) + ", goes to " +
+  verdict.sentences += "The largest share of the time, " + percent(*largest, 0) + ", goes to " +
                        std::string(to_string(verdict.limited_by)) + "." + advice(report, verdict.limited_by) +
                        best_trial(report, false);
   return verdict;
