@@ -324,6 +324,13 @@ class RequestsTest(CommandTest):
         self.assert_fails(USAGE, "read", self.dataset, "--world", "1", "--batch", "1",
                           says="--world needs --rank")
 
+    def test_missing_sizes_of_a_plan_are_named_together(self):
+        for command in (("plan",), ("show", "--step", "0")):
+            for given, says in (((), "--world and --batch are required"), (("--world", "1"), "--batch is required"),
+                                (("--batch", "1"), "--world is required")):
+                with self.subTest(command=command, given=given):
+                    self.assert_fails(USAGE, command[0], self.dataset, *command[1:], *given, says=says)
+
     def test_what_is_no_number_is_named(self):
         for number, says in (("many", "'many' is not a whole number"), ("1.5", "'1.5' is not a whole number"),
                              ("4294967296", "'4294967296' is above 4294967295"), ("-1", "'-1' is negative"),
