@@ -62,7 +62,7 @@ constexpr struct {
     {Errc::foreign_file, "not a Dovetail file, but another format"},
     {Errc::rejected_record, "record rejected"},
     {Errc::closed, "already closed"},
-    {Errc::busy, "a request is outstanding"},
+    {Errc::busy, "in use"},
     {Errc::slots_held, "too many batches held"},
     {Errc::not_yet, "timed out"},
     {Errc::registration_failed, "memory could not be registered"},

@@ -96,7 +96,7 @@ enum class Errc {
   // The call came at the wrong time.
   /// The object was finished, stopped or moved from.
   closed = 60,
-  /// A second `async_next` while one is outstanding.
+  /// Another call, thread or process uses it; for example, an `async_next` is outstanding.
   busy = 61,
   /// The caller holds as many batches as it may; release one.
   slots_held = 62,

@@ -319,7 +319,9 @@ TEST_F(DatasetWriterTest, IsAloneWithItsFolder) {
   again.shard.overwrite = true;
   DatasetWriter writer = create(again);
   append(writer, {"a"});
-  EXPECT_THAT(DatasetWriter::create(data_, again), test::Fails(Errc::busy));
+  const Result<DatasetWriter> other = DatasetWriter::create(data_, again);
+  ASSERT_THAT(other, test::Fails(Errc::busy).in(data_ + ".partial"));
+  EXPECT_EQ(other.error().to_string(), data_ + ".partial: in use: another process writes here");
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("a"));
 }
