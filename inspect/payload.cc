@@ -122,9 +122,12 @@ bool is_gzip(const Head& head) noexcept {
   return head.has(0, "\x1F\x8B\x08"sv) && (head.byte(3) & 0xE0) == 0 && head.size() >= kLeastBytes;
 }
 
+/// What serializers write for an Example without features.
+constexpr std::string_view kNoFeatures = "\x0A\0"sv;
+
 bool is_example(ByteView record) {
   format::ExampleFeatures features;
-  return features.parse(record) && !features.all().empty();
+  return as_chars(record) == kNoFeatures || (features.parse(record) && !features.all().empty());
 }
 
 bool is_text(std::string_view bytes) noexcept {

@@ -84,7 +84,12 @@ TEST(PayloadTest, AnExampleIsReadToItsEnd) {
   for (std::size_t size = 1; size < record.size(); ++size) {
     EXPECT_NE(guess(record.substr(0, size)), Payload::example) << size;
   }
-  EXPECT_EQ(guess("\x0A\0"s), Payload::raw);  // no feature
+}
+
+TEST(PayloadTest, AnExampleMayHaveNoFeatures) {
+  EXPECT_EQ(guess("\x0A\0"s), Payload::example);    // as serializers write it
+  EXPECT_EQ(guess("\x1A\x01x"s), Payload::raw);     // only a field that no Example has
+  EXPECT_EQ(guess("\x0A\0\x0A\0"s), Payload::raw);  // twice: more likely numbers
 }
 
 TEST(PayloadTest, TextIsUtf8WithoutOtherControlCharacters) {

@@ -64,6 +64,10 @@ TEST(RecordJsonTest, AFeatureWithoutAListIsNull) {
   EXPECT_EQ(json_content("\x0A\x07\x0A\x05\x0A\x01x\x12\0"s), R"({"feature":{"x":null}})");
 }
 
+TEST(RecordJsonTest, AnExampleWithoutFeaturesIsAnExample) {
+  EXPECT_EQ(json_content("\x0A\0"s), R"({"feature":{}})");
+}
+
 TEST(RecordJsonTest, JsonStaysAsItIsInOneLine) {
   EXPECT_EQ(json_content("{\n  \"big\": 12345678901234567890123,\r\n  \"big\": 1e999\n}"),
             "{   \"big\": 12345678901234567890123,    \"big\": 1e999 }");
