@@ -17,7 +17,6 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
-#include "format/text/visible.h"
 #include "format/try.h"
 #include "format/words/reader_words.h"
 #include "tools/command/columns_flag.h"
@@ -148,13 +147,7 @@ std::string to_text(const Summary& summary) {
   const std::string& note = summary.stats.storage_note;
   listing.add("storage", std::string(to_string(summary.stats.storage)) + (note.empty() ? "" : ": " + note));
   if (summary.stats.registered) listing.add("memory", "registered with CUDA");
-  std::string text = listing.to_text();
-  for (const LostRange& range : summary.stats.damaged) {
-    text += "damaged: " + format::visible(range.file) + ':' + std::to_string(range.offset) + ": records [" +
-            std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
-            "): " + format::visible(range.reason) + '\n';
-  }
-  return text;
+  return listing.to_text();  // the log has named each loss
 }
 
 void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
@@ -326,7 +319,8 @@ void add_read(CommandLine& line) {
       .shown_as("FILE");
   flags
       .add("--metrics", arguments->reader.metrics,
-           "Keep metrics in the Prometheus text format here: written after a batch every 15 seconds, and at the end")
+           "Keep metrics in the Prometheus text format here, one file per rank: written after a batch every 15 "
+           "seconds, and at the end")
       .shown_as("FILE");
   flags
       .add("--replay", arguments->reader.replay,

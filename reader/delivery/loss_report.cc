@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "reader/fill/fill_rules.h"
 
@@ -17,16 +18,27 @@ void LossReport::note_damage() {
     noted = damage_.take_new();
     ranges_.insert(ranges_.end(), noted.begin(), noted.end());
   }
-  warn(noted);
+  for (const LostRange& range : noted) {
+    warn([&range] {
+      return range.reason + "; records [" + std::to_string(range.first_record) + ", " +
+             std::to_string(range.end_record) + ") are lost";
+    });
+  }
 }
 
 void LossReport::note_unfit(const std::vector<Loss>& unfit) {
   std::vector<LostRange> noted;
+  bool first_unnamed = false;
   {
     const std::lock_guard lock(mutex_);
     for (const Loss& record : unfit) {
-      if (unfit_.size() == kNamedUnfit) break;
-      if (!unfit_.emplace(record.shard, record.first_record).second) continue;
+      const std::pair name(record.shard, record.first_record);
+      if (unfit_.contains(name)) continue;
+      if (unfit_.size() == kNamedUnfit) {
+        first_unnamed = !std::exchange(more_unfit_, true);
+        break;
+      }
+      unfit_.insert(name);
       noted.push_back({.file = record.error.path(),
                        .offset = record.error.offset().value_or(0),
                        .first_record = record.first_record,
@@ -35,7 +47,14 @@ void LossReport::note_unfit(const std::vector<Loss>& unfit) {
     }
     ranges_.insert(ranges_.end(), noted.begin(), noted.end());
   }
-  warn(noted);
+  for (const LostRange& range : noted) {
+    warn([&range] { return range.reason; });
+  }
+  if (first_unnamed) {
+    warn([] {
+      return std::string("further rejected records are not logged; unfit_records in the statistics counts them");
+    });
+  }
 }
 
 std::vector<LostRange> LossReport::ranges() const {
@@ -43,14 +62,12 @@ std::vector<LostRange> LossReport::ranges() const {
   return ranges_;
 }
 
-void LossReport::warn(const std::vector<LostRange>& noted) {
+template <class Text>
+void LossReport::warn(const Text& text) const {
   if (!options_.log || options_.on_damage == OnDamage::fail) return;
-  for (const LostRange& range : noted) {
-    try {
-      options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
-                   ") of " + range.file + " are lost: " + range.reason);
-    } catch (const std::exception&) {  // out of memory: do not stop for a warning
-    }
+  try {
+    options_.log(text());
+  } catch (const std::exception&) {  // out of memory: do not stop for a warning
   }
 }
 

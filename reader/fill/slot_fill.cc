@@ -78,7 +78,7 @@ bool SlotFill::note_added(std::uint32_t row, const Result<void>& added) {
   ++counts_.unfit_records;
   const std::uint64_t id = rows_.parts().ids[row];
   const Error why = unfit_at_step(id, added.error());
-  if (unfit_.size() < kNamedUnfit) {
+  if (unfit_.size() <= kNamedUnfit) {  // one more, so that `LossReport` knows that there are more
     const Dataset::Place place = parts_.dataset.locate(id);
     unfit_.push_back({place.shard, place.record, place.record + 1, why});
   }
@@ -177,8 +177,9 @@ Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
                                                        : ", does not fit the columns";
   const bool has_reason = why.is(Errc::rejected_record) || why.is(Errc::invalid_option) || !rejected;
   const std::string text = (has_reason ? why.detail() : why.to_string()) + "; record " + std::to_string(place.record) +
-                           " of the shard, needed by rank " + std::to_string(rules_.rank) + " at step " +
-                           std::to_string(step().step) + " of epoch " + std::to_string(epoch_) + what;
+                           " of the shard (id " + std::to_string(id) + "), needed by rank " +
+                           std::to_string(rules_.rank) + " at step " + std::to_string(step().step) + " of epoch " +
+                           std::to_string(epoch_) + what;
   const Error error(rejected ? Errc::rejected_record : Errc::invalid_option, text);
   const std::shared_ptr<const ShardFile> file = parts_.shards.peek(place.shard);
   if (file == nullptr) return error.in_file(parts_.dataset.shard_path(place.shard));

@@ -83,7 +83,7 @@ class SlotFill {
   std::shared_ptr<SlotLease> take_lease() noexcept { return rows_.take_lease(); }
 
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
-  /// The first `kNamedUnfit` records that do not fit the columns.
+  /// The first records that do not fit the columns: up to one more than `kNamedUnfit`.
   std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
 
  private:

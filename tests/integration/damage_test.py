@@ -79,7 +79,14 @@ class DamageTest(CommandTest):
 
     def test_damage_handled_as_asked_is_a_good_exit(self):
         self.damage()
-        self.assertEqual(run("read", self.dataset, *READ, "--on-damage", "empty").returncode, GOOD)
+        done = run("read", self.dataset, *READ, "--on-damage", "empty")
+        self.assertEqual(done.returncode, GOOD)
+        lines = (done.stdout + done.stderr).decode().splitlines()
+        first, end = self.lost
+        place = f"{self.shard}:{self.block['offset']}"
+        self.assertEqual([line for line in lines if self.shard in line],
+                         [f"dovetail: warning: {place}: payload checksum mismatch: table or records; "
+                          f"records [{first}, {end}) are lost"], "each loss once")
 
     def test_cat_gives_what_is_good_before_the_damage(self):
         before = run("cat", self.dataset, "--format", "raw").stdout

@@ -140,8 +140,8 @@ class MapBatchTest(ModuleTest):
                     self.read(**options).next()
                 self.assertEqual(raised.exception.code, dovetail.ErrorCode.rejected_record)
                 self.assertIn(message, str(raised.exception))
-                self.assertIn(", for all 4 records of the batch; record 0 of the shard, needed by rank 0 at step 0",
-                              str(raised.exception))
+                self.assertIn(", for all 4 records of the batch; record 0 of the shard (id 0), needed by rank 0 at "
+                              "step 0", str(raised.exception))
                 self.assertIsNotNone(raised.exception.__cause__)
                 for policy in ("empty", "substitute"):
                     statuses = self.statuses(on_damage=policy, epochs=1, **options)

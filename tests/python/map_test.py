@@ -111,7 +111,8 @@ class MapTest(ModuleTest):
                 with self.assertRaises(dovetail.UsageError) as raised:
                     reader.next()
                 self.assertIn(message, str(raised.exception))
-                self.assertIn("of the shard, needed by rank 0 at step 0 of epoch 0", str(raised.exception))
+                self.assertRegex(str(raised.exception),
+                                 r"; record \d+ of the shard \(id \d+\), needed by rank 0 at step 0 of epoch 0")
 
         class Odd:
             def __hash__(self):

@@ -366,8 +366,8 @@ TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
                                   [](const BlockInfo& info) { return info.first_record <= 39; });
   EXPECT_EQ(error.offset(), block->offset);
   EXPECT_THAT(error.detail(), HasSubstr("column \"image\": the record has no such feature, only \"label\""));
-  EXPECT_THAT(error.detail(), HasSubstr("record 39 of the shard, needed by rank 0 at step " + std::to_string(steps) +
-                                        " of epoch 0, does not fit the columns"));
+  EXPECT_THAT(error.detail(), HasSubstr("record 39 of the shard (id 99), needed by rank 0 at step " +
+                                        std::to_string(steps) + " of epoch 0, does not fit the columns"));
   EXPECT_EQ(reader.error()->to_string(), error.to_string());
   EXPECT_EQ(reader.stats().unfit_records, 1u);
   ASSERT_EQ(reader.stats().damaged.size(), 1u);
@@ -409,7 +409,7 @@ TEST_F(ColumnsReaderTest, LostRowsAreFilledAsAskedAndCounted) {
       ReaderOptions options = this->options(batch);
       options.on_damage = policy;
       std::uint64_t warnings = 0;
-      options.log = [&](std::string_view line) { warnings += line.find("are lost") != line.npos ? 1 : 0; };
+      options.log = [&](std::string_view line) { warnings += line.ends_with(", does not fit the columns") ? 1 : 0; };
       BatchReader reader = BatchReader::open(dataset, options).value();
       const testing::Rows rows = read(reader, sample);
       const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
@@ -453,6 +453,26 @@ TEST_F(ColumnsReaderTest, WithTheWrongColumnsEveryRecordIsCountedButNotNamed) {
   }
   EXPECT_EQ(reader.stats().unfit_records, 500u);
   EXPECT_EQ(reader.stats().damaged.size(), 100u);
+}
+
+TEST_F(ColumnsReaderTest, TheLogEndsWithANoteOnlyIfMoreRecordsAreRejectedThanItNames) {
+  for (const std::uint32_t rejected : {100u, 101u}) {
+    const Dataset dataset = write({.shard_records = {rejected}});
+    ReaderOptions options = this->options(rejected, "image:u8[17]");
+    options.on_damage = OnDamage::empty;
+    options.epochs = 2;
+    std::vector<std::string> log;
+    options.log = [&](std::string_view line) { log.emplace_back(line); };
+    BatchReader reader = BatchReader::open(dataset, options).value();
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      while (reader.next().value().has_value()) continue;
+    }
+    reader.stop();
+    EXPECT_EQ(log.size(), rejected);
+    const auto noted =
+        std::count_if(log.begin(), log.end(), [](const auto& line) { return line.starts_with("further"); });
+    EXPECT_EQ(noted, rejected > 100 ? 1 : 0);
+  }
 }
 
 TEST_F(ColumnsReaderTest, DamagedBlocksAndLostShardsKeepStepsRowsAndIds) {

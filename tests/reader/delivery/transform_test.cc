@@ -241,7 +241,7 @@ TEST_P(TransformRejects, RecordsByPolicy) {
     if (GetParam()) options.transform.fill_batch = in_batches(std::exchange(options.transform.fill, nullptr));
     const Error error = read_to_error(options);
     EXPECT_EQ(error.code(), make_error_code(Errc::rejected_record));
-    EXPECT_THAT(error.to_string(), AllOf(HasSubstr(tried.reason), HasSubstr("of the shard, needed by rank 0 at step"),
+    EXPECT_THAT(error.to_string(), AllOf(HasSubstr(tried.reason), HasSubstr("), needed by rank 0 at step"),
                                          HasSubstr("rejected by the transform")));
     EXPECT_FALSE(error.path().empty());
 
