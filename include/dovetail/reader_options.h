@@ -124,7 +124,7 @@ struct DOVETAIL_EXPORT ReaderOptions {
 
   /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop` and
   /// the destructor, or from a thread of its own. Warnings are: slots that are not registered, damage
-  /// that was skipped, hung reads, metrics that are not written. It must not call the reader.
+  /// that was skipped, hung reads, metrics not written or of another rank. Must not call the reader.
   std::function<void(std::string_view)> log = {};
 
   // These help to find what limits a job.

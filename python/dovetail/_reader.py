@@ -223,7 +223,8 @@ class Reader:
         device: the CUDA device of the batches; None (default) takes the current one.
         huge_pages: "automatic", "on" or "off".
         metrics: path of a Prometheus textfile, which the reader replaces: after a batch if 15 s have passed, at the end
-            of an epoch, and when it closes. One file per rank, with a name that ends in .prom.
+            of an epoch, and when it closes. One file per rank, with a name that ends in .prom; the reader warns if
+            the file has the metrics of another rank.
 
     Raises:
         UsageError: for options that are out of range.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "format/try.h"
@@ -22,6 +23,17 @@ namespace {
 /// The first bytes of every metrics file.
 constexpr std::string_view kBegin = "# HELP dovetail_reader_";
 
+/// The beginning of a regular file, with the first sample if it is a metrics file; otherwise empty.
+std::string begin_of(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, none))) return {};
+  std::string begin(512, '\0');
+  std::ifstream file(path);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  return begin;
+}
+
 /// Fails unless the file does not exist or is a metrics file, so that no other data is overwritten.
 Result<void> check_replaceable(const std::string& path) {
   struct stat found {};
@@ -30,10 +42,17 @@ Result<void> check_replaceable(const std::string& path) {
     return Error::from_errno(errno).in_file(path);
   }
   if (S_ISREG(found.st_mode) && found.st_size == 0) return {};
-  std::string begin(kBegin.size(), '\0');
-  if (S_ISREG(found.st_mode)) std::ifstream(path).read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin == kBegin) return {};
+  if (begin_of(path).starts_with(kBegin)) return {};
   return Error(Errc::already_exists, "this is not a metrics file; name another file for them").in_file(path);
+}
+
+/// The rank of the metrics in `text`; empty if they have none.
+std::string_view rank_in(std::string_view text) noexcept {
+  constexpr std::string_view kLabel = "{rank=\"";
+  const std::size_t found = text.find(kLabel);
+  if (found == text.npos) return {};
+  const std::string_view rank = text.substr(found + kLabel.size());
+  return rank.substr(0, rank.find('"'));
 }
 
 bool write_all(int file, std::string_view text) {
@@ -79,8 +98,17 @@ void MetricsFile::write() noexcept {
   }
 }
 
+void MetricsFile::warn_of_other_rank() {
+  const std::string there = begin_of(path_);
+  const std::string_view rank = rank_in(there);
+  if (rank.empty() || rank == labels_.at("rank") || !log_ || std::exchange(shared_, true)) return;
+  log_(path_ + ": rank " + labels_.at("rank") + " replaces the metrics of rank " + std::string(rank) +
+       "; give each rank its own file");
+}
+
 Result<void> MetricsFile::replace() {
   DOVETAIL_ASSIGN(const std::string text, stats_().to_prometheus(labels_));
+  warn_of_other_rank();
   // The temporary name does not end in .prom, so the exporter ignores it. `mkostemp` makes the name
   // unique among readers.
   std::string aside = (std::filesystem::path(path_).parent_path() / ".dovetail-tmp-XXXXXX").string();

@@ -38,6 +38,8 @@ class MetricsFile {
 
  private:
   Result<void> replace();
+  /// Warns, once, if the file has the metrics of another rank.
+  void warn_of_other_rank();
 
   std::string path_;  // absolute, because the program may change its working directory
   std::map<std::string, std::string> labels_;
@@ -47,6 +49,7 @@ class MetricsFile {
   std::atomic<Clock::time_point> due_{};
   bool begun_ = false;
   bool failed_ = false;
+  bool shared_ = false;
 };
 
 }  // namespace dovetail::detail

@@ -206,6 +206,33 @@ TEST_F(MetricsTest, AFileThatCannotBeWrittenLaterIsOneWarning) {
   EXPECT_NE(log[0].find("the metrics of the reader are not written: " + options.metrics), log[0].npos) << log[0];
 }
 
+TEST_F(MetricsTest, AFileOfAnotherRankIsOneWarning) {
+  std::mutex mutex;
+  std::vector<std::string> log;
+  const auto open = [&](std::uint32_t rank) {
+    ReaderOptions options = this->options(rank, 2);
+    options.registration = Registration::off;
+    options.log = [&](std::string_view line) {
+      const std::lock_guard lock(mutex);
+      log.emplace_back(line);
+    };
+    return BatchReader::open(dataset(), options).value();
+  };
+  open(0).stop();
+  BatchReader first = open(0);
+  EXPECT_TRUE(log.empty()) << "the file of a run before, by the same rank";
+  BatchReader second = open(1);
+  const std::string begin = path() + ": rank ";
+  const std::string end = "; give each rank its own file";
+  ASSERT_EQ(log, std::vector{begin + "1 replaces the metrics of rank 0" + end});
+  while (first.next().value().has_value()) continue;
+  while (second.next().value().has_value()) continue;
+  first.stop();
+  second.stop();
+  ASSERT_EQ(log.size(), 2u) << "one of each reader";
+  EXPECT_EQ(log[1], begin + "0 replaces the metrics of rank 1" + end);
+}
+
 TEST_F(MetricsTest, AForkedChildWritesNothing) {
   if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   std::optional<BatchReader> reader = BatchReader::open(dataset(), options()).value();
