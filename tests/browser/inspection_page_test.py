@@ -137,7 +137,8 @@ class InspectionPageTest(CommandTest):
         self.assertIn("in 99.9 % of the records, 1 value, 4 distinct", cards["label"])
         self.assertIn('"<i>&" 100 %', cards["<b>"])
         self.assertRegex(cards["url"], r"1 value, ~\d+ distinct")
-        self.assertIn("mean 0.5", cards["rare"])
+        self.assertIn("always 0.5", cards["rare"])
+        self.assertIn("mean length", cards["url"])
         self.assertEqual(self.text("#columns"), f"--columns '{found['columns']}'")
         self.assertIn("of 801 records, 1 of them not a tf.train.Example",
                       self.browser.evaluate("document.body.innerText"))
@@ -149,6 +150,9 @@ class InspectionPageTest(CommandTest):
             self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
                               mobile=False)
             self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), width)
+            for name in ("#shards td:last-child", "#size-bars text"):  # no column of letters, no tiny text
+                height = self.browser.evaluate(f"document.querySelector('{name}').getBoundingClientRect().height")
+                self.assertTrue(9 < height < 50, (name, width, height))
         self.browser.call("Emulation.clearDeviceMetricsOverride")
 
     def test_schema_and_metadata_are_facts(self):

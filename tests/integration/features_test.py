@@ -118,6 +118,8 @@ class FeaturesTest(CommandTest):
         self.assertEqual(found["weight"]["numbers"], {"least": 0.0, "mean": 299 / 8, "most": 74.75})
         self.assertEqual((found["some"]["records"], found["some"]["empty_lists"]), (300, 200))
         self.assertIn("some:i64=-1", report["columns"])
+        text = run_good("inspect", self.path("table"), "--features").decode()
+        self.assertRegex(text, r"\n *int64 +33\.3 % +1 .* some\n", "an empty list is a missing value")
         self.assertEqual(self.features(table)[0], report, "a table is inspected as it is")
 
     def test_a_conversion_can_have_the_columns(self):

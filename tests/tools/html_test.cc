@@ -8,6 +8,7 @@
 
 #include "format/text/utf8.h"
 #include "tools/inspect/block_map.h"
+#include "tools/inspect/class_counts.h"
 #include "tools/inspect/feature_section.h"
 #include "tools/inspect/record_cards.h"
 #include "tools/records/record_json.h"
@@ -116,6 +117,65 @@ TEST(FeatureSectionTest, LongNamesAreCutAndMarkupIsEscaped) {
   EXPECT_NE(html.find(card), html.rfind(card)) << "two cards";
   EXPECT_NE(html.find("&lt;b&gt;"), std::string::npos);
   EXPECT_NE(html.find("<code>&quot;&lt;i&gt;&quot;</code> 100 %"), std::string::npos) << html;
+}
+
+std::string features_of(const std::vector<std::string>& records) {
+  FeatureCollector collector;
+  for (std::uint64_t id = 0; id < records.size(); ++id) collector.add(id, as_bytes(records[id]));
+  return features_html(collector.report(), "");
+}
+
+TEST(FeatureSectionTest, RecordsWithAnEmptyListDoNotCountAsThoseThatHaveAValue) {
+  FeatureStats stats;
+  stats.kind = ValueKind::ints;
+  stats.records = 4;
+  stats.empty_lists = 1;
+  stats.least_values = stats.most_values = 1;
+  stats.values = 3;
+  FeaturesReport report;
+  report.records = 4;
+  report.features = {stats};
+  EXPECT_NE(features_html(report, "").find("in 75.0 % of the records, 1 value"), std::string::npos);
+}
+
+TEST(FeatureSectionTest, OnlyWhatVariesHasAHistogram) {
+  const std::string varied = features_of({R"({"n": 1, "t": "a"})", R"({"n": 2, "t": "bb"})", R"({"n": 2, "t": "c"})"});
+  EXPECT_NE(varied.find("<span>1</span><span>mean 1.667</span><span>2</span>"), std::string::npos) << varied;
+  EXPECT_NE(varied.find("<span>1 B</span><span>mean length 1.333 B</span><span>2 B</span>"), std::string::npos);
+  EXPECT_NE(varied.find("1 to 2 bytes: 2 values"), std::string::npos) << varied;
+  const std::string constant = features_of({R"({"n": 7, "t": "abc"})", R"({"n": 7, "t": "abd"})"});
+  EXPECT_EQ(constant.find("<svg"), std::string::npos) << constant;
+  EXPECT_NE(constant.find("always 7<"), std::string::npos) << constant;
+  EXPECT_NE(constant.find("length 3 B<"), std::string::npos) << constant;
+  FeatureStats stats;
+  stats.kind = ValueKind::floats;
+  stats.records = stats.values = 2;
+  stats.least = stats.most = 1.5;
+  stats.nans = 1;
+  stats.histogram.counts = {1};
+  FeaturesReport report;
+  report.records = 2;
+  report.features = {stats};
+  EXPECT_NE(features_html(report, "").find("finite: 1.5<"), std::string::npos) << "not always: one is NaN";
+}
+
+TEST(ClassCountsTest, BarsHaveOneScaleAndSharesAreOfAllRecords) {
+  FeatureCollector collector;
+  for (std::uint64_t id = 0; id < 100; ++id) {
+    const std::string name = id % 20 == 0 ? "" : "c" + std::to_string(id % 20);
+    collector.add(id, as_bytes("{\"c\": \"" + name + "\"}"));
+  }
+  for (std::uint64_t id = 100; id < 120; ++id) collector.add(id, as_bytes("{\"x\": 1}"s));
+  inspect::Inspection inspection;
+  inspection.features = collector.report();
+  const std::string html = classes_html(inspection);
+  const auto has = [&](const std::string& name, const std::string& cells, const std::string& width) {
+    return html.find(">" + name + "</th>" + cells + "<td class=\"length\"><div style=\"width:" + width + "%\">") !=
+           html.npos;
+  };
+  EXPECT_TRUE(has("&quot;&quot;", "<td>5</td><td>4.2 %</td>", "10.0")) << html;
+  EXPECT_TRUE(has("others", "<td>50</td><td>41.7 %</td>", "100.0")) << html;
+  EXPECT_TRUE(has("no value", "<td>20</td><td>16.7 %</td>", "40.0")) << html;
 }
 
 TEST(RecordCardsTest, PicturesHaveSmallCardsWithACaption) {

@@ -39,7 +39,8 @@ boost::json::array class_names(const inspect::Inspection& inspection) {
 }
 
 std::string name_of(const FeatureStats& stats, const std::string& value, const boost::json::array& names) {
-  std::string name = stats.kind == ValueKind::bytes && format::is_utf8(value) ? value : shown_value(stats, value);
+  const bool as_it_is = stats.kind == ValueKind::bytes && !value.empty() && format::is_utf8(value);
+  std::string name = as_it_is ? value : shown_value(stats, value);
   if (stats.kind == ValueKind::ints && stats.name == "label") {
     const auto number = from_text(value);
     const bool named = number.is_int64() && number.get_int64() >= 0 &&
@@ -50,25 +51,42 @@ std::string name_of(const FeatureStats& stats, const std::string& value, const b
   return format::shortened(name, kClassNameBytes);
 }
 
-std::string class_row(const std::string& name, std::uint64_t count, std::uint64_t most, const FeatureStats& stats) {
-  const double width = static_cast<double>(count) / static_cast<double>(most) * 100;
-  return "<tr data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) + "</th><td>" +
-         std::to_string(count) + "</td><td>" + share_of(count, stats.values) +
-         "</td><td class=\"length\"><div style=\"width:" + decimal(width, 1) + "%\"></div></td></tr>\n";
-}
+/// Rows of counts, each with its share of the records and a bar.
+class ClassRows {
+ public:
+  ClassRows(std::uint64_t records, std::uint64_t most) : records_(records), most_(most) {}
 
-std::string class_table(const FeatureStats& stats, const boost::json::array& names) {
-  std::string html = "<article class=\"record classes\" data-key=\"" + html_text(stats.name) + "\"><h3>" +
-                     html_text(stats.name) + " <span class=\"note\">" + std::to_string(stats.distinct) +
-                     " classes</span></h3>\n<table class=\"counts\"><tbody>\n";
-  std::uint64_t others = stats.values;
-  const std::uint64_t most = stats.top.front().count;
-  for (const TopValue& value : stats.top) {
-    html += class_row(name_of(stats, value.value, names), value.count, most, stats);
-    others -= value.count;
+  void add(const std::string& name, std::uint64_t count) { add_row(name, "", count); }
+  /// Adds what is no class, if there is any.
+  void add_rest(const std::string& name, std::uint64_t count) {
+    if (count > 0) add_row(name, " class=\"rest\"", count);
   }
-  if (others > 0) html += class_row("others", others, std::max(most, others), stats);
-  return html + "</tbody></table></article>\n";
+  const std::string& html() const noexcept { return html_; }
+
+ private:
+  void add_row(const std::string& name, const std::string& attribute, std::uint64_t count) {
+    const double width = static_cast<double>(count) / static_cast<double>(most_) * 100;
+    html_ += "<tr" + attribute + " data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) +
+             "</th><td>" + std::to_string(count) + "</td><td>" + share_of(count, records_) +
+             "</td><td class=\"length\"><div style=\"width:" + decimal(width, 1) + "%\"></div></td></tr>\n";
+  }
+
+  std::uint64_t records_;
+  std::uint64_t most_;
+  std::string html_;
+};
+
+std::string class_table(const FeatureStats& stats, std::uint64_t records, const boost::json::array& names) {
+  std::uint64_t others = stats.values;
+  for (const TopValue& value : stats.top) others -= value.count;
+  const std::uint64_t without = records - stats.values;
+  ClassRows rows(records, std::max({stats.top.front().count, others, without}));
+  for (const TopValue& value : stats.top) rows.add(name_of(stats, value.value, names), value.count);
+  rows.add_rest("others", others);
+  rows.add_rest("no value", without);
+  return "<article class=\"record classes\" data-key=\"" + html_text(stats.name) + "\"><h3>" + html_text(stats.name) +
+         " <span class=\"note\">" + std::to_string(stats.distinct) +
+         " classes</span></h3>\n<table class=\"counts\"><tbody>\n" + rows.html() + "</tbody></table></article>\n";
 }
 
 }  // namespace
@@ -80,7 +98,7 @@ std::string classes_html(const inspect::Inspection& inspection) {
   std::size_t tables = 0;
   for (const FeatureStats& stats : inspection.features->features) {
     if (tables < kMostClassFeatures && has_classes(stats)) {
-      html += class_table(stats, names);
+      html += class_table(stats, inspection.features->records, names);
       ++tables;
     }
   }

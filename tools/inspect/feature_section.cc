@@ -23,7 +23,9 @@ constexpr std::size_t kMostOptionBytes = 64 * 1024;  // longer options are not s
 std::string bars_svg(const FeatureStats& stats) {
   constexpr double kWidth = 256;
   constexpr double kHeight = 56;
-  Svg svg(kWidth, "Histogram" + std::string(stats.histogram.estimated ? ", from a sample" : ""));
+  const bool lengths = stats.kind == ValueKind::bytes;
+  Svg svg(kWidth, std::string(lengths ? "Histogram of lengths" : "Histogram") +
+                      (stats.histogram.estimated ? ", from a sample" : ""));
   std::uint64_t most = 1;
   const Histogram& histogram = stats.histogram;
   for (const std::uint64_t count : histogram.counts) most = std::max(most, count);
@@ -33,8 +35,9 @@ std::string bars_svg(const FeatureStats& stats) {
     const double share = static_cast<double>(count) / static_cast<double>(most);
     const double height = count == 0 ? 0 : std::max(1.0, share * kHeight);
     svg.rect(static_cast<double>(i) * step, kHeight - height, step - 1, height, "", "bar",
-             number_text(histogram.begin(i)) + " to " + number_text(histogram.begin(i + 1)) + ": " +
-                 (histogram.estimated ? "about " : "") + format::count_of(count, "value"));
+             number_text(histogram.begin(i)) + " to " + number_text(histogram.begin(i + 1)) +
+                 (lengths ? " bytes: " : ": ") + (histogram.estimated ? "about " : "") +
+                 format::count_of(count, "value"));
   }
   return svg.finish_inline(kHeight);
 }
@@ -49,22 +52,32 @@ std::string top_html(const FeatureStats& stats) {
 }
 
 std::string facts_of(const FeatureStats& stats, std::uint64_t records) {
-  std::string text = "in " + share_of(stats.records, records) + " of the records";
+  std::string text = "in " + records_share(stats, records) + " of the records";
   if (stats.values == 0) return text + ", without values" + oddities(stats, ", ");
   text += ", " + lengths_text(stats) + (stats.fixed() && stats.most_values == 1 ? " value, " : " values, ") +
           distinct_text(stats) + " distinct";
   return text + oddities(stats, ", ");
 }
 
+/// The least, the mean and the largest number, or the only one.
+std::string ends_html(const FeatureStats& stats, bool constant) {
+  const bool lengths = stats.kind == ValueKind::bytes;
+  const bool finite = stats.nans + stats.infinities == 0;
+  const std::string unit = lengths ? " B" : "";
+  const std::string least = number_text(stats.least) + unit;
+  if (constant)
+    return "<p class=\"note\">" + std::string(lengths ? "length " : finite ? "always " : "finite: ") + least + "</p>\n";
+  return "<p class=\"ends\"><span>" + least + "</span><span>" + (lengths ? "mean length " : "mean ") +
+         mean_text(stats.mean) + unit + "</span><span>" + number_text(stats.most) + unit + "</span></p>\n";
+}
+
 std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
   const std::string name = format::shortened(stats.name, kCardNameBytes);
   std::string html = "<article class=\"record feature\" data-key=\"" + html_text(name) + "\"><h3>" + html_text(name) +
                      " <span class=\"note\">" + std::string(to_text(stats.kind)) + "</span></h3>\n";
-  if (!stats.histogram.counts.empty()) {
-    const std::string unit = stats.kind == ValueKind::bytes ? " B" : "";
-    html += bars_svg(stats) + "<p class=\"ends\"><span>" + number_text(stats.least) + unit + "</span><span>mean " +
-            number_text(stats.mean) + unit + "</span><span>" + number_text(stats.most) + unit + "</span></p>\n";
-  }
+  const bool constant = stats.least == stats.most;
+  if (!stats.histogram.counts.empty() && !constant) html += bars_svg(stats);
+  if (!stats.histogram.counts.empty()) html += ends_html(stats, constant);
   return html + "<p class=\"note\">" + facts_of(stats, records) + "</p>\n<p>" + top_html(stats) + "</p></article>\n";
 }
 

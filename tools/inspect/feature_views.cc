@@ -73,9 +73,20 @@ std::string number_text(double value) {
   return text.data();
 }
 
+std::string mean_text(double value) {
+  if (std::abs(value) >= 1000) return number_text(std::round(value));
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
 std::string lengths_text(const FeatureStats& stats) {
   if (stats.fixed()) return std::to_string(stats.most_values);
   return std::to_string(stats.least_values) + " - " + std::to_string(stats.most_values);
+}
+
+std::string records_share(const FeatureStats& stats, std::uint64_t records) {
+  return share_of(stats.values == 0 ? stats.records : stats.records - stats.empty_lists, records);
 }
 
 std::string distinct_text(const FeatureStats& stats) {
@@ -131,8 +142,8 @@ std::string to_text(const FeaturesReport& report, const Colours& colours) {
   Listing values;
   for (const FeatureStats& stats : report.features) {
     const bool numbers = !stats.histogram.counts.empty();
-    table.add({std::string(to_text(stats.kind)), share_of(stats.records, report.records), lengths_text(stats),
-               numbers ? number_text(stats.least) : "", numbers ? number_text(stats.mean) : "",
+    table.add({std::string(to_text(stats.kind)), records_share(stats, report.records), lengths_text(stats),
+               numbers ? number_text(stats.least) : "", numbers ? mean_text(stats.mean) : "",
                numbers ? number_text(stats.most) : "", distinct_text(stats), shown_name(stats.name)});
     if (stats.records > 0) values.add(shown_name(stats.name), values_line(stats));
   }

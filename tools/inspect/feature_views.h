@@ -14,11 +14,18 @@ namespace dovetail::tools {
 /// A number with up to six digits. Integers of up to 15 digits are shown in full.
 std::string number_text(double value);
 
+/// A mean with four digits, or as a whole number.
+std::string mean_text(double value);
+
 /// The counts of empty lists, and of floats that are not finite, each after a separator.
 std::string oddities(const FeatureStats& stats, std::string_view separator);
 
 /// The lengths of lists, for example "1" or "3 - 17".
 std::string lengths_text(const FeatureStats& stats);
+
+/// The share of the records that have a value of the feature; if none has one, of those that have an
+/// empty list.
+std::string records_share(const FeatureStats& stats, std::uint64_t records);
 
 /// For example "10" or "~60012", where the tilde marks an estimate.
 std::string distinct_text(const FeatureStats& stats);

@@ -72,11 +72,12 @@ std::string short_size(std::uint64_t bytes) {
 }
 
 std::string sizes_svg(const inspect::SizeHistogram& sizes) {
-  constexpr double kWidth = 960;
+  constexpr double kMostWidth = 960;
   constexpr double kHeight = 180;
   const std::vector<inspect::SizeHistogram::Bucket> buckets = sizes.buckets();
-  const double step = std::min(90.0, kWidth / static_cast<double>(std::max<std::size_t>(buckets.size(), 1)));
-  Svg svg(kWidth, "Records by size");
+  const auto bars = static_cast<double>(std::max<std::size_t>(buckets.size(), 1));
+  const double step = std::min(90.0, kMostWidth / bars);
+  Svg svg(step * bars, "Records by size");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const inspect::SizeHistogram::Bucket& bucket = buckets[i];
     const double share =
@@ -90,7 +91,8 @@ std::string sizes_svg(const inspect::SizeHistogram& sizes) {
     if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, share_of(bucket.records, sizes.records()), style);
     svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
   }
-  return svg.finish_inline(kHeight + 44);
+  // A narrow window scrolls the drawing; smaller, its text could not be read.
+  return "<div style=\"width:" + decimal(step * bars, 0) + "px\">" + svg.finish_inline(kHeight + 44) + "</div>";
 }
 
 std::string sizes(const inspect::RecordSurvey& survey) {
@@ -100,7 +102,7 @@ std::string sizes(const inspect::RecordSurvey& survey) {
                                             share_of(bucket.records, survey.sizes.records()), ""});
   }
   return section("Record sizes", "by powers of two; the label of a bar is its smallest size; " + sizes_note(survey),
-                 "<div id=\"size-bars\">" + sizes_svg(survey.sizes) +
+                 "<div id=\"size-bars\" class=\"wide\">" + sizes_svg(survey.sizes) +
                      "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
 }
 
@@ -160,7 +162,8 @@ std::string shards(const inspect::Inspection& inspection) {
 /// The section of features. `all` is true if the statistics cover all records, false for a sample.
 std::string features(const FeaturesReport& report, bool all) {
   if (!all && report.features.empty()) return {};
-  std::string note = (all ? "" : "from a sample: ") + features_note(report) + "; a tilde marks estimates";
+  std::string note = (all ? "" : "from a sample: ") + features_note(report) +
+                     "; the share of a value is of all values; a tilde marks estimates";
   if (report.features.size() > kMostFeatureCards) {
     note += "; the first " + std::to_string(kMostFeatureCards) + " of " + std::to_string(report.features.size());
   }
@@ -196,7 +199,7 @@ std::string inspection_page(const inspect::Inspection& inspection, const PageRec
   }
   html += inspection.features ? features(*inspection.features, true) : features(records.features.report(), false);
   if (const std::string counts = classes_html(inspection); !counts.empty()) {
-    html += section("Classes", "records by the values of a feature", counts);
+    html += section("Classes", "records by the values of a feature; shares are of all records", counts);
   }
   html += cards(records, inspection.records);
   html += section("Structure", "", facts(inspection)) + sizes(inspection.survey) + payloads(inspection.survey.payloads);

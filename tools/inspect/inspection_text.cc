@@ -96,7 +96,7 @@ std::string payload_text(const inspect::PayloadCounts& payloads) {
   std::string text(describe(payloads.guess()));
   const std::string examined = format::count_of(payloads.total(), "record") + " examined";
   if (payloads.total() == 1) return text + "; " + examined;
-  if (payloads.of(payloads.guess()) == payloads.total()) return text + ", as all " + examined;
+  if (payloads.of(payloads.guess()) == payloads.total()) return text + " in all " + examined;
   text += "; of " + examined;
   const char* separator = ": ";
   for (const auto& [payload, count] : payloads.by_count()) {

@@ -32,6 +32,7 @@ th, td { padding: .28rem .9rem .28rem 0; text-align: left; vertical-align: top; 
 th { font-weight: 500; color: var(--soft); white-space: nowrap; }
 thead th { font-size: .82rem; }
 .numbers th:not(:last-child), .numbers td:not(:last-child) { text-align: right; white-space: nowrap; }
+.numbers td:last-child { min-width: 11rem; }
 .facts { width: 100%; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: currentColor; }
@@ -57,12 +58,15 @@ rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
 .feature { grid-column: auto; }
 .feature h3 { overflow-wrap: anywhere; unicode-bidi: isolate; }
 .feature p { margin: .2rem 0 0; }
+.feature svg { margin-top: .5rem; }
 #classes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: .8rem; }
 .classes { grid-column: auto; }
 .counts { width: 100%; margin-top: .4rem; }
 .counts td { text-align: right; white-space: nowrap; }
 .counts th { color: var(--ink); white-space: normal; unicode-bidi: isolate; }
 .counts .length { width: 45%; padding-right: 0; }
+.rest th { color: var(--soft); font-style: italic; }
+.rest .length div { background: var(--plain); }
 .length div { background: var(--accent); height: .8em; margin-top: .35em; min-width: 1px; border-radius: 2px; }
 .ends { display: flex; justify-content: space-between; gap: .4rem; font-size: .82rem; border-top: 1px solid var(--line);
   font-variant-numeric: tabular-nums; }
