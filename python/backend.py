@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the module from the source tree around it: pip calls `build_wheel` for `pip install ./python`.
+"""Builds the module and the command from the source tree around it: pip calls `build_wheel` for `pip install ./python`.
 
 For the Python and the CMake of the system it is built in build/release, whose libraries are used; for each other, and
 for the tools that pip brings for one build, in a folder of its own.
@@ -22,6 +22,8 @@ OF_SYSTEM = os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/pytho
     (shutil.which(tool) or "").startswith("/usr/bin/") for tool in ("cmake", "ninja"))
 FOLDER = ROOT / "build" / ("release" if OF_SYSTEM else f"python-{sys.implementation.cache_tag}")
 INFO = f"dovetail-{VERSION}.dist-info"
+PLATFORM = re.sub(r"[-.]", "_", sysconfig.get_platform())
+COMMAND = "bin/dovetail"  # in the package: __main__.py runs it
 
 
 def metadata():
@@ -51,13 +53,14 @@ def build():
     return FOLDER / "python" / "package" / "dovetail"
 
 
-def write_wheel(folder, platform, files):
+def write_wheel(folder, files, platform=PLATFORM):
     """Writes a wheel for this Python; gives its name. `files` has what is in it, by name: paths or bytes."""
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     tag = f"{python}-{python}-{platform}"
     files = dict(files)
     files[f"{INFO}/METADATA"] = metadata().encode()
     files[f"{INFO}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: dovetail\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    files[f"{INFO}/entry_points.txt"] = b"[console_scripts]\ndovetail = dovetail.__main__:main\n"
     files[f"{INFO}/licenses/LICENSE"] = ROOT / "LICENSE"
     record = ""
     name = f"dovetail-{VERSION}-{tag}.whl"
@@ -66,7 +69,10 @@ def write_wheel(folder, platform, files):
             data = content if isinstance(content, bytes) else content.read_bytes()
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += f"{path},sha256={digest},{len(data)}\n"
-            wheel.writestr(path, data)
+            if data is content:
+                wheel.writestr(path, data)
+            else:
+                wheel.write(content, path)  # with its mode: pip installs the command as a program
         wheel.writestr(f"{INFO}/RECORD", f"{record}{INFO}/RECORD,,\n")
     return name
 
@@ -74,11 +80,10 @@ def write_wheel(folder, platform, files):
 def package_files(package):
     """What `build` made for this Python, by the names that it has in a wheel."""
     extension = "_dovetail" + sysconfig.get_config_var("EXT_SUFFIX")
-    names = [extension, *(path.name for path in (ROOT / "python" / "dovetail").iterdir() if path.is_file())]
-    return {f"dovetail/{name}": package / name for name in names}
+    names = [path.name for path in (ROOT / "python" / "dovetail").iterdir() if path.is_file()]
+    return {f"dovetail/{name}": package / name for name in (extension, COMMAND, *names)}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     del config_settings, metadata_directory
-    platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
-    return write_wheel(wheel_directory, platform, package_files(build()))
+    return write_wheel(wheel_directory, package_files(build()))

@@ -19,11 +19,13 @@ INSTALL = "apt-get install -y -q --no-install-recommends"
 NOTHING_LEFT = ("left=$(find / -xdev -iname '*dovetail*' -not -path '/given/*' -not -path '/tmp/*'); "
                 "echo \"$left\"; test -z \"$left\"")
 
-COMMAND = """set -ex
+USE = """set -ex
 dovetail --version
 dovetail convert /usr/share/doc --records raw --to /tmp/docs --shards 4
 dovetail verify /tmp/docs
-dovetail read /tmp/docs --rank 1 --world 2 --batch 8
+dovetail inspect /tmp/docs
+dovetail read /tmp/docs --rank 1 --world 2 --batch 8"""
+COMMAND = USE + """
 test -s /usr/share/man/man1/dovetail-convert.1
 . /usr/share/bash-completion/completions/dovetail
 complete -p dovetail
@@ -72,6 +74,7 @@ WHEEL = [
     ("install Python", f"{INSTALL} python3 python3-venv && python3 -m venv --system-site-packages /environment"),
     ("install the wheel", "/environment/bin/pip install --no-index --no-deps /given/*.whl"),
     ("use the module", "cd /tmp && /environment/bin/python /given/module.py"),
+    ("use its command", f"PATH=/environment/bin:$PATH\n{USE}\npython -m dovetail verify /tmp/docs"),
     ("use the module with NumPy", f"{INSTALL} python3-numpy && cd /tmp && /environment/bin/python /given/reader.py"
                                   " && /environment/bin/pip check"),
     ("remove", "/environment/bin/pip uninstall -y dovetail && " + NOTHING_LEFT),

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a wheel in build/wheel, for the Python that runs this, that needs nothing but glibc and libstdc++.
 
-The extension of build/release is linked once more, with libarchive in it: tars need none of the 35 MB that the shared
-one depends on. The other shared libraries are carried, by names that no library of another package has.
+The extension and the command of build/release are linked once more, with libarchive in them: tars need none of the
+35 MB that the shared one depends on. The other shared libraries are carried, by names that no library of another
+package has.
 """
 
 import os
@@ -29,12 +30,12 @@ def output_of(*command, **options):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **options).stdout
 
 
-def link(extension, target):
-    """Links the extension as Ninja does, but with a static libarchive."""
-    name = str(extension.relative_to(backend.FOLDER))
-    command = output_of("ninja", "-C", str(backend.FOLDER), "--quiet", "-t", "commands", name).splitlines()[-1]
+def link(binary, target):
+    """Links a target of the build folder as Ninja does, but with a static libarchive."""
+    commands = output_of("ninja", "-C", str(backend.FOLDER), "--quiet", "-t", "commands", binary).splitlines()
+    command = commands[-1].split(" && ")[1]  # ": && LINK && ...", where steps after the build may follow
     command = re.sub(r"/libarchive\.so[\d.]*", "/libarchive.a", command)
-    command = command.replace(f"-o {name}", f"-s -Wl,--as-needed -o {target}")
+    command = command.replace(f"-o {binary}", f"-s -Wl,--as-needed -o {target}")
     subprocess.run(["bash", "-c", command], cwd=backend.FOLDER, check=True)
 
 
@@ -56,32 +57,44 @@ def licence_of(library):
     return package, pathlib.Path("/usr/share/doc", package, "copyright")
 
 
+def link_all(folder):
+    """Links extension and command; gives them by their names in the package, and the terms of their libraries."""
+    extension = "_dovetail" + sysconfig.get_config_var("EXT_SUFFIX")
+    binaries, used = {}, {}
+    for name, target in ((extension, f"python/package/dovetail/{extension}"), (backend.COMMAND, "tools/dovetail")):
+        binaries[name] = folder / pathlib.Path(name).name
+        link(target, binaries[name])
+        libraries = needed(binaries[name])
+        used |= {library: path for library, path in needed(backend.FOLDER / target).items()
+                 if library in libraries or library.startswith("libarchive.")}
+    return binaries, dict(licence_of(path) for path in used.values())
+
+
+def carry(binaries, folder):
+    """Adds the libraries that these need to them, and lets all find one another; gives the names of the libraries."""
+    libraries = {name: path for binary in binaries.values() for name, path in needed(binary).items()}
+    for name, path in libraries.items():
+        own = f"dovetail-{name}"
+        binaries[f"lib/{own}"] = shutil.copy(path, folder / own)
+        subprocess.run(["patchelf", "--set-soname", own, folder / own], check=True)
+    replaced = [word for name in libraries for word in ("--replace-needed", name, f"dovetail-{name}")]
+    for place, binary in binaries.items():
+        rpath = "$ORIGIN/" + os.path.relpath("lib", os.path.dirname(place))
+        for change in (replaced, ["--set-rpath", rpath]):  # patchelf 0.14 cannot do both at once
+            subprocess.run(["patchelf", *change, binary], check=True)
+        for name in output_of("patchelf", "--print-needed", str(binary)).split():
+            if not OUTSIDE.fullmatch(name) and f"lib/{name}" not in binaries:
+                sys.exit(f"wheel: {place} still needs {name}")
+    return sorted(libraries)
+
+
 def main():
-    package = backend.build()
-    files = backend.package_files(package)
+    files = backend.package_files(backend.build())
     with tempfile.TemporaryDirectory(prefix="dovetail-wheel-") as scratch:
-        extension = pathlib.Path(scratch, "_dovetail" + sysconfig.get_config_var("EXT_SUFFIX"))
-        linked = needed(package / extension.name)
-        link(package / extension.name, extension)
-        libraries = needed(extension)
-        for path in (path for name, path in linked.items() if name in libraries or name.startswith("libarchive.")):
-            owner, terms = licence_of(path)
-            files[f"{backend.INFO}/licenses/{owner}"] = terms
-        binaries = [extension]
-        for name, path in libraries.items():
-            binaries.append(pathlib.Path(scratch, f"dovetail-{name}"))
-            shutil.copy(path, binaries[-1])
-            subprocess.run(["patchelf", "--set-soname", binaries[-1].name, binaries[-1]], check=True)
-            files[f"dovetail/lib/{binaries[-1].name}"] = binaries[-1]
-        replaced = [word for name in libraries for word in ("--replace-needed", name, f"dovetail-{name}")]
-        for binary in binaries:
-            rpath = "$ORIGIN/lib" if binary == extension else "$ORIGIN"
-            for change in (replaced, ["--set-rpath", rpath]):  # patchelf 0.14 cannot do both at once
-                subprocess.run(["patchelf", *change, binary], check=True)
-            for name in output_of("patchelf", "--print-needed", str(binary)).split():
-                if not OUTSIDE.fullmatch(name) and f"dovetail/lib/{name}" not in files:
-                    sys.exit(f"wheel: {binary.name} still needs {name}")
-        files[f"dovetail/{extension.name}"] = extension
+        binaries, licences = link_all(pathlib.Path(scratch))
+        libraries = carry(binaries, pathlib.Path(scratch))
+        files |= {f"dovetail/{name}": path for name, path in binaries.items()}
+        files |= {f"{backend.INFO}/licenses/{owner}": terms for owner, terms in licences.items()}
 
         glibc = platform.libc_ver()[1].replace(".", "_")
         folder = ROOT / "build" / "wheel"
@@ -89,8 +102,8 @@ def main():
         for old in folder.glob("*.whl"):
             old.unlink()
         # Built on this glibc, it needs no newer one.
-        name = backend.write_wheel(folder, f"manylinux_{glibc}_{platform.machine()}", files)
-    print(f"build/wheel/{name}: {(folder / name).stat().st_size / 1e6:.1f} MB, carries {', '.join(sorted(libraries))}")
+        name = backend.write_wheel(folder, files, f"manylinux_{glibc}_{platform.machine()}")
+    print(f"build/wheel/{name}: {(folder / name).stat().st_size / 1e6:.1f} MB, carries {', '.join(libraries)}")
 
 
 if __name__ == "__main__":
