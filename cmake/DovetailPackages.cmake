@@ -49,7 +49,7 @@ if(DOVETAIL_BUILD_PYTHON)
   find_package(Python3 REQUIRED COMPONENTS Interpreter Development.Module)
   math(EXPR next "${Python3_VERSION_MINOR} + 1")
   set(CPACK_DEBIAN_PYTHON3_PACKAGE_DEPENDS
-    "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy")
+    "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy, dovetail (= ${version})")
   # Compiled files of Python are made and removed with the package.
   file(CONFIGURE OUTPUT ${scripts}/postinst CONTENT "#!/bin/sh\nset -e\npy3compile -p python3-dovetail\n")
   file(CONFIGURE OUTPUT ${scripts}/prerm CONTENT "#!/bin/sh\nset -e\npy3clean -p python3-dovetail\n")

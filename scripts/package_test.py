@@ -66,6 +66,7 @@ PACKAGES = [
     ("build a consumer", CONSUMER),
     ("install the module", f"{INSTALL} /given/python3-dovetail_*.deb"),
     ("use the module", "cd /tmp && python3 /given/module.py && python3 /given/reader.py"),
+    ("run the command by the module", "python3 -m dovetail verify /tmp/docs"),
     ("remove", "apt-get purge -y -q dovetail libdovetail0 libdovetail-dev python3-dovetail && ldconfig -p"
                " | (! grep dovetail) && " + NOTHING_LEFT),
 ]
