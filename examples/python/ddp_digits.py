@@ -12,9 +12,9 @@
 The folder gets a training and a test set, unless they are there: 28x28 grey digits with labels, as tf.train.Example.
 
 The global batch and the lanes are given, not those of a rank, so that any number of processes that divides them makes
-the same steps on the same global batches. For the same weights, the test metric is the same to the last bit: the results
-are put back in dataset order before they are added up, and every process runs the net on batches of one shape. (The
-weights themselves differ in their last bits, as an all-reduce adds gradients in another order.)
+the same steps on the same global batches. For the same weights, the test metric is the same to the last bit: the
+results are put back in dataset order before they are added up, and every process runs the net on batches of one shape.
+(The weights themselves differ in their last bits, as an all-reduce adds gradients in another order.)
 """
 
 import argparse

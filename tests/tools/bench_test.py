@@ -122,7 +122,7 @@ class BenchTest(CommandTest):
         self.assert_fails(USAGE, "bench", self.dataset, "--batch", 5000, says=("2000",))
         self.assert_fails(USAGE, "bench", self.dataset, "--rank", 2, "--world", 2, says=("rank",))
         self.assert_fails(USAGE, "bench", self.dataset, "--storage", "tape",
-                          says=("tape", "auto", "pread", "io_uring", "io_uring_direct"))
+                          says=("tape", "automatic", "pread", "io_uring_direct"))
 
     def test_damage_is_named(self):
         shard = self.path("dataset", "shard-000001.dvt")
@@ -137,11 +137,11 @@ class ReadTest(CommandTest):
         self.dataset = self.make_dataset(make_records(500, seed=91))
 
     def test_storage_is_taken_and_told(self):
-        for word in ("auto", "automatic", "pread"):
+        for word in ("automatic", "pread"):
             self.assertEqual(run_json("read", self.dataset, *READ, "--storage", word)["storage"], "pread")
         self.assertIn("storage  pread", run_good("read", self.dataset, *READ).decode())
         self.assert_fails(USAGE, "read", self.dataset, *READ, "--storage", "tape",
-                          says=("tape", "auto", "pread", "io_uring", "io_uring_direct"))
+                          says=("tape", "automatic", "pread", "io_uring_direct"))
 
     def test_timeline_is_a_trace_of_every_batch(self):
         run_good("read", self.dataset, *READ, "--timeline", self.path("trace.json"))
