@@ -163,7 +163,7 @@ TEST_F(HostileSourceTest, OneRowOfAQuarterGiB) {
 TEST_F(HostileSourceTest, RowsOfManyColumns) {
   constexpr std::size_t kMost = 1 << 16;
   std::string names;
-  for (std::size_t i = 0; i != kMost; ++i) names += (i == 0 ? "" : ",") + std::to_string(10'000 + i);
+  for (std::size_t i = 0; i != kMost; ++i) names += (i == 0 ? "n" : ",") + std::to_string(10'000 + i);
   EXPECT_EQ(read(put("names.csv", names + '\n' + std::string(kMost - 1, ',')), SourceFormat::csv, kBound), "records 1");
   EXPECT_THAT(read(put("name.csv", names + ",x\n"), SourceFormat::csv, kBound), HasSubstr("the limit is 65536"));
   const std::string commas((1 << 20) - 1, ',');
