@@ -32,8 +32,8 @@ inline const std::byte* address_of(std::uint64_t where) {
   return reinterpret_cast<const std::byte*>(where);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// The runs that give a record in each turn: number in the group, address and id of record 0; and of their next record
-// its number, the stride and the size of the run.
+// The runs that give a record in each turn: number in the group, address and id of record 0; and of
+// their next record its number, the stride and the size of the run.
 using Bases = detail::SideBySide<std::uint32_t, std::uint64_t, std::uint64_t>;
 using Turns = detail::SideBySide<std::uint32_t, std::uint32_t, std::uint32_t>;
 

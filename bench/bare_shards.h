@@ -29,7 +29,8 @@ struct BareShard {
   std::size_t block_of(std::uint64_t record) const;
 };
 
-/// The blocks of a dataset, read with the checks of the reader and nothing else. Everything throws what is damaged.
+/// The blocks of a dataset, read with the checks of the reader and nothing else. Everything throws
+/// what is damaged.
 ///
 /// Threads: none.
 class BareShards {
@@ -40,8 +41,8 @@ class BareShards {
   /// The shard that has a block, and the block's number in it.
   std::pair<const BareShard*, std::size_t> find(std::uint64_t block) const;
 
-  /// Reads, checks and decodes a block to `out`, with its header before it where it is stored as it is. What is returned
-  /// lies there.
+  /// Reads, checks and decodes a block to `out`, with its header before it where it is stored as it
+  /// is. What is returned lies there.
   format::BlockRecords load_block(const BareShard& shard, std::size_t number, std::span<std::byte> out);
   /// The only record of a block, straight to its row.
   static void read_image(const BareShard& shard, std::size_t number, std::span<std::byte> row);

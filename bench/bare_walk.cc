@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yardstick of delivery: what one thread can do that gives the same rows, in the same order, with the same checks,
-// and does nothing else. It has no requests, no budget, no other storage than warm files, and ends at the first damage.
-// When the runs of a group are opened, all of them are read, checked and decoded; what is left in the pool of the last
-// group is copied out before. Between two such events a record is an entry, which is dealt, passes the pool and becomes
-// a row; images are read straight into their rows.
+// The yardstick of delivery: what one thread can do that gives the same rows, in the same order,
+// with the same checks, and does nothing else. It has no requests, no budget, no other storage than
+// warm files, and ends at the first damage. When the runs of a group are opened, all of them are
+// read, checked and decoded; what is left in the pool of the last group is copied out before.
+// Between two such events a record is an entry, which is dealt, passes the pool and becomes a row;
+// images are read straight into their rows.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -11,7 +11,8 @@
 
 namespace dovetail::bench {
 
-/// When batches came, and the gaps between them: the longest, and one that only a thousandth of them exceeds.
+/// When batches came, and the gaps between them: the longest, and one that only a thousandth of
+/// them exceeds.
 ///
 /// Threads: none. Cost: a look at the clock per batch, no allocation.
 class BatchGaps {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// batch_loop FOLDER BATCH EPOCHS: what the C++ reader gives a trainer that looks at no byte, for bench/python_batches.py.
+// batch_loop FOLDER BATCH EPOCHS: what the C++ reader gives a trainer that looks at no byte, for
+// bench/python_batches.py.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

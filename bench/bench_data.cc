@@ -75,7 +75,8 @@ void write_shards(const Workload& workload, Codec codec, const DataSettings& set
   writer.finish().value();
 }
 
-/// Calls `write(file, count)` for a new file for each shard, and `written(path)` once it is complete.
+/// Calls `write(file, count)` for a new file for each shard, and `written(path)` once it is
+/// complete.
 template <class Write, class Written>
 void write_files(const Workload& workload, const std::string& folder, const std::string& suffix, const Write& write,
                  const Written& written) {
@@ -84,7 +85,8 @@ void write_files(const Workload& workload, const std::string& folder, const std:
     char name[32];
     std::snprintf(name, sizeof(name), "/shard-%06u", number++);
     const std::string path = folder + name + suffix;
-    // Written in small pieces, a file lies in small pieces in the page cache too, and is slower to read.
+    // Written in small pieces, a file lies in small pieces in the page cache too, and is slower to
+    // read.
     std::vector<char> buffer(std::size_t{1} << 20);
     std::ofstream file;
     file.rdbuf()->pubsetbuf(buffer.data(), static_cast<std::streamsize>(buffer.size()));

@@ -39,8 +39,8 @@ struct Data {
   Delivered all;                   ///< What one epoch must deliver; `batches` is 0.
 };
 
-/// Makes the data where they are not there yet, complete and of the same recipe; says on the standard error what it makes.
-/// Throws what fails.
+/// Makes the data where they are not there yet, complete and of the same recipe; says on the
+/// standard error what it makes. Throws what fails.
 Data prepare(const Workload& workload, Form form, const DataSettings& settings);
 
 }  // namespace dovetail::bench

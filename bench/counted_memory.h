@@ -5,8 +5,8 @@
 
 namespace dovetail::bench {
 
-/// How the memory of the program grows, from now on: what `new` gave, in bytes as the allocator rounds them. Linking
-/// counted_memory.cc makes the whole program count.
+/// How the memory of the program grows, from now on: what `new` gave, in bytes as the allocator
+/// rounds them. Linking counted_memory.cc makes the whole program count.
 ///
 /// Threads: none. One meter at a time knows its peak.
 class MemoryMeter {

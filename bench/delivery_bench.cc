@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast records are delivered, end to end: Dovetail, its peers, and what the parts allow, measured in turn on the same
-// processors with the same data.
+// How fast records are delivered, end to end: Dovetail, its peers, and what the parts allow,
+// measured in turn on the same processors with the same data.
 #include <cstdio>
 #include <cstring>
 #include <exception>

@@ -109,8 +109,8 @@ json::object to_json(const Part& part, double share) {
           {"share", share}};
 }
 
-/// The fastest of the limits that `names` lists, measured with data of this form or, where it does not depend on the form,
-/// with stored data.
+/// The fastest of the limits that `names` lists, measured with data of this form or, where it does
+/// not depend on the form, with stored data.
 std::optional<Part> fastest(const WorkloadResult& result, std::string names, Form form, Mode mode) {
   std::optional<Part> best;
   names += '|';
@@ -130,8 +130,9 @@ std::optional<Part> fastest(const WorkloadResult& result, std::string names, For
   return best;
 }
 
-/// What the parts allow that every byte has to pass: 1 / sum(share / rate), and the time of processors that they take.
-/// From cold storage, reading goes on beside all else: the slower of the two is the limit.
+/// What the parts allow that every byte has to pass: 1 / sum(share / rate), and the time of
+/// processors that they take. From cold storage, reading goes on beside all else: the slower of the
+/// two is the limit.
 std::optional<json::object> composed(const WorkloadResult& result, Form form, Mode mode, bool cold) {
   const auto data = result.data.find(form);
   if (data == result.data.end()) return std::nullopt;

@@ -216,7 +216,8 @@ WorkloadResult measure(const Workload& workload, const Settings& settings) {
     const auto made = result.data.find(cell.form);
     if (made == result.data.end()) {
       const Data& fresh = result.data[cell.form] = prepare(workload, cell.form, settings.data);
-      // The page cache keeps a file in the pieces in which it was written; what is measured is one that reading has filled.
+      // The page cache keeps a file in the pieces in which it was written; what is measured is one
+      // that reading has filled.
       (void)make_cold(fresh.files);
     }
     const Data& data = result.data.at(cell.form);

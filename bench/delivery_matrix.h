@@ -74,8 +74,9 @@ struct WorkloadResult {
   std::vector<Cell> cells;
 };
 
-/// Makes the data and measures, one cell after the other in each round, so that all see the same changes of the machine.
-/// Says on the standard error what it does. Throws where something fails or delivers other records than the data have.
+/// Makes the data and measures, one cell after the other in each round, so that all see the same
+/// changes of the machine. Says on the standard error what it does. Throws where something fails or
+/// delivers other records than the data have.
 WorkloadResult measure(const Workload& workload, const Settings& settings);
 
 }  // namespace dovetail::bench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of tf.train.Example into columns, beside protobuf's generated classes: time per record, and GB/s of records.
+// Records of tf.train.Example into columns, beside protobuf's generated classes: time per record,
+// and GB/s of records.
 //   columns            our decoder, into the slab of a batch
 //   protobuf           each record parsed into an object of its own
 //   protobuf_reused    into one object, whose memory stays
@@ -7,7 +8,8 @@
 //   protobuf_columns   into one object, and its values from there into such a slab, as every program must that wants a batch
 //   copied             nothing decoded: the bytes of the records one behind the other into such a slab
 //   copied_over        the same, each over the one before: what stays in the cache, and is of no use
-// On a machine with other load: --benchmark_enable_random_interleaving=true --benchmark_repetitions=10
+// On a machine with other load: --benchmark_enable_random_interleaving=true
+// --benchmark_repetitions=10
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -168,8 +170,9 @@ bool parse(Example& example, ByteView record) {
   return good;
 }
 
-/// What a program does that has only the generated classes: find the features, and copy their values to one slab for a batch,
-/// with the offsets of rows. How much room each column needs there it is told in advance.
+/// What a program does that has only the generated classes: find the features, and copy their
+/// values to one slab for a batch, with the offsets of rows. How much room each column needs there
+/// it is told in advance.
 class ColumnsOfProtobuf {
  public:
   explicit ColumnsOfProtobuf(const Workload& work) : schema_(work.schema), columns_(schema_.columns.size()) {

@@ -11,7 +11,8 @@
 
 namespace dovetail::bench {
 
-/// What one process of a measurement has to do. It travels as JSON on the command line of the process.
+/// What one process of a measurement has to do. It travels as JSON on the command line of the
+/// process.
 struct Job {
   std::string task;       ///< A contestant of contestants.h, or a limit of limits.h.
   std::string data;       ///< Folder or file of the data in the form that the task reads.
@@ -39,8 +40,9 @@ struct Delivered {
   std::uint64_t id_squares = 0;   ///< Of their squares.
   std::uint64_t id_prefixes = 0;  ///< Of the sums of ids up to each row: the only one that depends on the order.
 
-  /// What a trainer does with a batch here: it touches the first eight bytes of each row, the same for every contestant.
-  /// Row i is `values[offsets[i], offsets[i + 1])`; rows of less than eight bytes are not touched.
+  /// What a trainer does with a batch here: it touches the first eight bytes of each row, the same
+  /// for every contestant. Row i is `values[offsets[i], offsets[i + 1])`; rows of less than eight
+  /// bytes are not touched.
   void take(const std::byte* values, std::span<const std::int64_t> offsets) noexcept;
   /// Takes the ids of rows, where they are told.
   void take_ids(std::span<const std::uint64_t> of_rows) noexcept;
@@ -50,7 +52,8 @@ struct Delivered {
 };
 BOOST_DESCRIBE_STRUCT(Delivered, (), (batches, rows, bytes, words, ids, id_squares, id_prefixes))
 
-/// What one process measured. Times begin when all processes of the measurement have been told to start.
+/// What one process measured. Times begin when all processes of the measurement have been told to
+/// start.
 struct Outcome {
   double first_batch_seconds = 0;  ///< Until the first batch was there; opening is a part of it.
   double seconds = 0;              ///< Until the last batch was taken.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log format of LevelDB, as its doc/log_format.md describes it: what many programs keep checked records in. Debian's
-// package of LevelDB has no reader of it.
+// The log format of LevelDB, as its doc/log_format.md describes it: what many programs keep checked
+// records in. Debian's package of LevelDB has no reader of it.
 #pragma once
 
 #include <cstddef>

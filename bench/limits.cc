@@ -54,7 +54,8 @@ std::size_t ring_bytes(const Job& job) {
   return kSlots * kBatch * std::size_t{job.max_record_bytes};
 }
 
-/// Pieces of `piece` bytes of the shards, in the order of the file, one after the other through `memory`.
+/// Pieces of `piece` bytes of the shards, in the order of the file, one after the other through
+/// `memory`.
 void pread_pieces(const Job& job, Outcome& outcome, std::size_t piece, std::size_t memory_bytes) {
   const auto files = my_shards(job);
   std::vector<std::byte> memory(std::max(piece, memory_bytes));
@@ -92,7 +93,8 @@ void pread_run_ring(const Job& job, Outcome& outcome) {
   pread_pieces(job, outcome, kRunBytes, ring_bytes(job));
 }
 
-/// Each block, which is one record, into the next row of the ring, in a random order; with its CRC or without.
+/// Each block, which is one record, into the next row of the ring, in a random order; with its CRC
+/// or without.
 void pread_records(const Job& job, Outcome& outcome, bool check) {
   const auto files = my_shards(job);
   struct Place {
@@ -142,7 +144,8 @@ void crc_block(const Job& job, Outcome& outcome) {
   });
 }
 
-/// As many blocks as are read from hot memory in turn, each decoded to the next of the buffers of the open runs.
+/// As many blocks as are read from hot memory in turn, each decoded to the next of the buffers of
+/// the open runs.
 template <class Decode>
 void decode_blocks(const Job& job, Outcome& outcome, const Decode& decode) {
   constexpr std::size_t kBlocks = 8;  // about 300 KiB stored: in the cache of the core, as what has just been read
@@ -204,7 +207,8 @@ std::vector<std::uint32_t> pool_order(std::size_t record_bytes) {
   return order;
 }
 
-/// Rows of one size from the blocks of the open runs, which `refill` may change before each turn through them.
+/// Rows of one size from the blocks of the open runs, which `refill` may change before each turn
+/// through them.
 template <std::size_t kBytes, class Refill>
 void gather_rows(const Job& job, Outcome& outcome, const Refill& refill) {
   std::vector<std::byte> blocks(kOpenRuns * kBlockBytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of delivery cost on their own, with the buffers that delivery uses: the limits it is compared with.
+// What the parts of delivery cost on their own, with the buffers that delivery uses: the limits it
+// is compared with.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ struct Limit {
 const std::vector<Limit>& all_limits();
 std::vector<const Limit*> limits_of(const std::string& workload, bool snappy);
 
-/// Measures the limit that `job.task` names for about `job.seconds` in this process; one that is cold reads each of its
-/// pieces once at most.
+/// Measures the limit that `job.task` names for about `job.seconds` in this process; one that is
+/// cold reads each of its pieces once at most.
 /// Throws what fails.
 Outcome measure_limit(const Job& job);
 

@@ -14,7 +14,8 @@ namespace dovetail::bench {
 
 namespace {
 
-/// Records of one file, through one buffer. Bytes go from the buffer to the record, and the CRC is taken there.
+/// Records of one file, through one buffer. Bytes go from the buffer to the record, and the CRC is
+/// taken there.
 class TfrecordFile {
  public:
   explicit TfrecordFile(const std::string& path) : file_(path), buffer_(kBufferBytes) {}

@@ -103,8 +103,8 @@ void order_mix(benchmark::State& state) {
 }
 BENCHMARK(order_mix)->ArgName("sources")->Arg(4)->Arg(64);
 
-/// From a pick to the id of its record, which readers do once for a run and not for each of its records, except with
-/// the order `global`.
+/// From a pick to the id of its record, which readers do once for a run and not for each of its
+/// records, except with the order `global`.
 void id_of_pick(benchmark::State& state) {
   const PlanOptions options{.batch = kBatch, .order = static_cast<OrderKind>(state.range(0))};
   LaneCursor cursor =
@@ -156,8 +156,8 @@ BENCHMARK(plan)
     ->ArgNames({"world", "assign"})
     ->ArgsProduct({{1, 8, 1024}, {kEven, kRuns}});
 
-/// What a rank of another world does when a job of 16,384 ranks goes on in mid-epoch: from the state's text to its first
-/// batch.
+/// What a rank of another world does when a job of 16,384 ranks goes on in mid-epoch: from the
+/// state's text to its first batch.
 void elastic_restart(benchmark::State& state) {
   const std::shared_ptr<const DatasetShape> dataset = synthetic_dataset(shards, kShardRecords);
   const PlanOptions options{.world = 16'384, .batch = 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How planning, starting, resuming and changing the world grow with shards, ranks and records. One thread; the dataset
-// is numbers only, and its shape, which the manifest gives, does not count.
+// How planning, starting, resuming and changing the world grow with shards, ranks and records. One
+// thread; the dataset is numbers only, and its shape, which the manifest gives, does not count.
 #include <time.h>
 
 #include <algorithm>

@@ -26,16 +26,18 @@ class Start {
   double cpu_begin_ = 0;
 };
 
-/// Runs jobs at the same time, each in a new process of this program, which is started with `child` and the job.
+/// Runs jobs at the same time, each in a new process of this program, which is started with `child`
+/// and the job.
 /// Errors: those of a process are in its outcome; throws where no process can be started.
 std::vector<Outcome> run_together(const std::vector<Job>& jobs);
 
-/// What a process does that `run_together` has started: pins itself, runs the job, and writes the outcome to the standard
-/// output. Returns the exit status.
+/// What a process does that `run_together` has started: pins itself, runs the job, and writes the
+/// outcome to the standard output. Returns the exit status.
 int run_child(const std::string& job_text);
 
-/// What other programs do meanwhile: their share of the processors since this was made, this process and the processes
-/// that it has waited for not counted. Good to about 10 ms of time; 0 where the system does not tell.
+/// What other programs do meanwhile: their share of the processors since this was made, this
+/// process and the processes that it has waited for not counted. Good to about 10 ms of time; 0
+/// where the system does not tell.
 class OtherLoad {
  public:
   OtherLoad();

@@ -17,19 +17,22 @@
 
 namespace dovetail::bench {
 
-/// What peers have after their reader: a shuffle buffer whose slots are taken at random and filled again, and a ring of
-/// batches into which the rows are copied. Nothing is allocated once the buffer has been filled.
+/// What peers have after their reader: a shuffle buffer whose slots are taken at random and filled
+/// again, and a ring of batches into which the rows are copied. Nothing is allocated once the
+/// buffer has been filled.
 ///
 /// Threads: none.
 class ShuffledRows {
  public:
   ShuffledRows(const Job& job, const Start& start) : slots_(kPool), gaps_(start) {
-    // Resized, so that the pages are there before the measurement begins, as they are in a reader that is open.
+    // Resized, so that the pages are there before the measurement begins, as they are in a reader
+    // that is open.
     for (auto& batch : ring_) batch.resize(std::size_t{kBatch} * job.max_record_bytes);
     for (std::string& slot : slots_) slot.resize(job.max_record_bytes);
   }
 
-  /// Delivers one epoch. `next(std::string&)` replaces the string with the next record, or returns false at the end.
+  /// Delivers one epoch. `next(std::string&)` replaces the string with the next record, or returns
+  /// false at the end.
   template <class Next>
   void epoch(const Next& next, Outcome& outcome) {
     std::size_t filled = 0;
@@ -69,7 +72,8 @@ class ShuffledRows {
   BatchGaps gaps_;
 };
 
-/// Takes one record from each source in turn; one that has ended drops out. `Source::next(std::string&)` as above.
+/// Takes one record from each source in turn; one that has ended drops out.
+/// `Source::next(std::string&)` as above.
 template <class Source>
 class InTurn {
  public:
@@ -94,8 +98,8 @@ class InTurn {
   std::size_t at_ = 0;
 };
 
-/// Reads the files as often as the job says and delivers their records, shuffled. `File(path)` opens one; it has
-/// `rewind()` and `next(std::string&)`.
+/// Reads the files as often as the job says and delivers their records, shuffled. `File(path)`
+/// opens one; it has `rewind()` and `next(std::string&)`.
 template <class File>
 Outcome run_shuffled(const Job& job, const std::vector<std::string>& paths) {
   Outcome outcome;

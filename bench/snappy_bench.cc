@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast blocks of the workloads are decoded, by our decoder and by the packaged library; GB/s of decoded bytes.
-// On a machine with other load: --benchmark_enable_random_interleaving=true --benchmark_repetitions=10
+// How fast blocks of the workloads are decoded, by our decoder and by the packaged library; GB/s of
+// decoded bytes. On a machine with other load: --benchmark_enable_random_interleaving=true
+// --benchmark_repetitions=10
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,8 @@
 namespace dovetail::bench {
 namespace {
 
-// More than the caches nearest to a core hold, in all: the decoder of a reader does not see the same block again soon.
+// More than the caches nearest to a core hold, in all: the decoder of a reader does not see the
+// same block again soon.
 constexpr std::size_t kRawBytes = std::size_t{16} << 20;
 // As many decoded blocks as the open runs of a lane keep in use.
 constexpr std::size_t kRing = 96;

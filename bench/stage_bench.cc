@@ -107,8 +107,8 @@ void packaged_snappy(benchmark::State& state, WorkloadKind kind) {
   count_bytes(state, data.raw_bytes);
 }
 
-/// Rows of one size from random places in the blocks of the open runs into a ring of four batches of 64, as a gather does.
-/// The argument is the size of a row in bytes.
+/// Rows of one size from random places in the blocks of the open runs into a ring of four batches
+/// of 64, as a gather does. The argument is the size of a row in bytes.
 void gather_copy(benchmark::State& state) {
   const auto row = static_cast<std::size_t>(state.range(0));
   constexpr std::size_t kRows = 4 * 64;

@@ -9,8 +9,9 @@
 
 namespace dovetail::bench {
 
-/// A dataset that exists as numbers only: `shards` shards, an even number, of `records` records on average. Neighbours
-/// differ by a tenth, as files that were packed side by side do, so that few shards end with a whole run.
+/// A dataset that exists as numbers only: `shards` shards, an even number, of `records` records on
+/// average. Neighbours differ by a tenth, as files that were packed side by side do, so that few
+/// shards end with a whole run.
 inline std::shared_ptr<DatasetShape> synthetic_dataset(std::uint32_t shards, std::uint64_t records,
                                                        std::uint64_t run_records = 256) {
   constexpr std::uint64_t kRecordBytes = 1000;

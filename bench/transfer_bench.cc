@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the way to a device costs beside a plain loop of asynchronous copies: rates, calls that should not be there, how long
-// a device is idle whose kernel takes as long as the transfer, and how long it takes to register memory. Ends with 77 where
-// there is no device, and with 1 where a goal is missed.
+// What the way to a device costs beside a plain loop of asynchronous copies: rates, calls that
+// should not be there, how long a device is idle whose kernel takes as long as the transfer, and
+// how long it takes to register memory. Ends with 77 where there is no device, and with 1 where a
+// goal is missed.
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 
@@ -128,13 +129,15 @@ SizeResult measure_size(const Settings& settings, const Dataset& dataset, const 
   replaying.memory_bytes = 2 * result.ring * (result.slab_bytes + SlabLayout::kAlignment) + 256 * kMiB;
 
   PlainLoop plain(result.slab_bytes, result.ring, result.slabs, threads);
-  // A whole round of the ring before anything counts, and of the data, which brings them into the page cache.
+  // A whole round of the ring before anything counts, and of the data, which brings them into the
+  // page cache.
   DeliveredBatches replayed = delivered(dataset, replaying, device, result.ring + result.slabs);
   DeliveredBatches read = delivered(dataset, reading, device, steps);
   const std::uint64_t batches = std::max<std::uint64_t>(settings.bytes / result.slab_bytes, 4 * result.slabs);
   const std::uint64_t kernels = std::min<std::uint64_t>(batches, settings.kernels);
   const std::uint64_t batches_read = std::min(batches, 4 * steps);
-  // Not counted: clocks of the device and of the link rise, and pools grow. A slot that is replayed keeps some events.
+  // Not counted: clocks of the device and of the link rise, and pools grow. A slot that is replayed
+  // keeps some events.
   plain.transfer(batches);
   replayed.transfer(std::max<std::uint64_t>(batches, 16ull * result.ring));
   for (std::uint32_t round = 0; round < settings.rounds; ++round) {

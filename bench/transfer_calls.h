@@ -7,9 +7,10 @@
 
 namespace dovetail::bench {
 
-/// How often the program has called what costs too much to be called for every batch: functions of the CUDA runtime that
-/// allocate, register, or make a thread wait. Linking transfer_calls.cc with `--wrap` for each of them makes the whole
-/// program count, static libraries included; CMakeLists.txt has the list.
+/// How often the program has called what costs too much to be called for every batch: functions of
+/// the CUDA runtime that allocate, register, or make a thread wait. Linking transfer_calls.cc with
+/// `--wrap` for each of them makes the whole program count, static libraries included;
+/// CMakeLists.txt has the list.
 using CallCounts = std::map<std::string, std::uint64_t>;
 
 CallCounts count_calls();

@@ -16,7 +16,8 @@ struct RegistrationCost {
   std::string skipped;  ///< Why there is no time, else empty.
 };
 
-/// Memory for slots as the library makes it, with each kind of pages and with 1 and `threads` threads, beside cudaHostAlloc.
+/// Memory for slots as the library makes it, with each kind of pages and with 1 and `threads`
+/// threads, beside cudaHostAlloc.
 std::vector<RegistrationCost> measure_registration(const std::vector<std::uint64_t>& sizes, unsigned threads,
                                                    std::uint32_t rounds);
 

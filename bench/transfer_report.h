@@ -10,7 +10,8 @@
 
 namespace dovetail::bench {
 
-/// What must be reached. Below some size, launching a copy and a kernel costs as much as moving the bytes does.
+/// What must be reached. Below some size, launching a copy and a kernel costs as much as moving the
+/// bytes does.
 struct TransferGoals {
   double ratio = 0.95;  ///< Of replayed batches to the plain loop.
   double idle = 0.02;   ///< Of a device whose kernel takes as long as the transfer.

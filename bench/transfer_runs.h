@@ -23,7 +23,8 @@ struct Spin {
 /// Kernels of about any length, measured with events as consumers are.
 class SpinClock {
  public:
-  /// Measures the clock of the device and what a launch takes. Needs: nothing else runs on the device.
+  /// Measures the clock of the device and what a launch takes. Needs: nothing else runs on the
+  /// device.
   SpinClock();
   Spin of_seconds(double seconds) const;
 
@@ -32,7 +33,8 @@ class SpinClock {
   double launch_seconds_ = 0;
 };
 
-/// Bytes that arrived, and the time from the arrival of the batch before the first to that of the last, as the device saw it.
+/// Bytes that arrived, and the time from the arrival of the batch before the first to that of the
+/// last, as the device saw it.
 struct Transfer {
   std::uint64_t batches = 0;
   std::uint64_t bytes = 0;
@@ -50,7 +52,8 @@ struct Consumption {
   double idle() const { return 1 - kernel_seconds / seconds; }
 };
 
-/// The least that any loader does: pieces of one registered buffer, copied one after the other into a ring of slabs.
+/// The least that any loader does: pieces of one registered buffer, copied one after the other into
+/// a ring of slabs.
 ///
 /// Threads: none.
 class PlainLoop {
@@ -73,7 +76,8 @@ class PlainLoop {
   CudaStream consumer_;
 };
 
-/// The library, with a trainer that does nothing but wait for the copies, or a kernel on each batch.
+/// The library, with a trainer that does nothing but wait for the copies, or a kernel on each
+/// batch.
 ///
 /// Threads: those of the readers.
 class DeliveredBatches {

@@ -28,7 +28,8 @@ class Workload {
  public:
   static constexpr std::uint32_t kShards = 16;
 
-  /// `scale` multiplies the number of records, not their size. Cost: some milliseconds for the tables.
+  /// `scale` multiplies the number of records, not their size. Cost: some milliseconds for the
+  /// tables.
   explicit Workload(WorkloadKind kind, double scale = 1.0);
 
   WorkloadKind kind() const noexcept { return kind_; }
@@ -38,16 +39,19 @@ class Workload {
   static std::string_view recipe() noexcept { return "dovetail bench data 1"; }
 
   std::uint64_t records() const noexcept { return records_; }
-  /// Of `kShards` shards, which differ by up to 20 % from their mean, in their order. They add up to `records()`.
+  /// Of `kShards` shards, which differ by up to 20 % from their mean, in their order. They add up
+  /// to `records()`.
   std::vector<std::uint64_t> shard_records() const;
   /// No record is longer.
   std::uint32_t max_record_bytes() const noexcept;
   /// Needs: `record < records()`.
   std::uint32_t record_bytes(std::uint64_t record) const;
-  /// Needs: `out.size() == record_bytes(record)`. Cost: about 2 ns a byte, of images 0.2, of lines 0.7.
+  /// Needs: `out.size() == record_bytes(record)`. Cost: about 2 ns a byte, of images 0.2, of lines
+  ///        0.7.
   void fill(std::uint64_t record, std::span<std::byte> out) const;
 
-  /// Whole records back to back from `first` on, as many as fit `bytes`, at least one: what a block holds.
+  /// Whole records back to back from `first` on, as many as fit `bytes`, at least one: what a block
+  /// holds.
   std::vector<std::byte> block(std::uint64_t first, std::size_t bytes) const;
 
  private:

@@ -13,8 +13,8 @@
 
 namespace dovetail::detail {
 
-/// The inputs and options of a conversion, as named texts. Kept beside its unfinished output, and compared when it is
-/// continued or merged.
+/// The inputs and options of a conversion, as named texts. Kept beside its unfinished output, and
+/// compared when it is continued or merged.
 class ConversionSpec {
  public:
   /// Names with this prefix may differ between the parts of one conversion.
@@ -44,8 +44,8 @@ struct InputIdentity {
   std::string times;
 };
 
-/// Examines the sources: the selected files of a folder, the index or labels beside a file, and the shards of a glob or
-/// manifest. Only their content counts, not their location.
+/// Examines the sources: the selected files of a folder, the index or labels beside a file, and the
+/// shards of a glob or manifest. Only their content counts, not their location.
 /// Errors: the system's; those of `Dataset::open`.
 Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, const SourceOptions& options);
 

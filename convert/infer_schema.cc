@@ -38,7 +38,8 @@ std::string shown(std::string_view name) {
   return '"' + format::visible(format::shortened(name, kShownName)) + '"';
 }
 
-/// The statistics of a feature, in the order bytes, floats, integers, without those of lists without values.
+/// The statistics of a feature, in the order bytes, floats, integers, without those of lists
+/// without values.
 std::vector<const FeatureStats*> kinds_of(const FeaturesReport& report, const std::string& name) {
   std::vector<const FeatureStats*> kinds;
   for (const FeatureStats& stats : report.features) {

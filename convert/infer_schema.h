@@ -12,8 +12,8 @@ namespace dovetail::detail {
 
 /// Reads all records of a line for the columns of their features. `cancelled` as in
 /// `SourceOptions`.
-/// Errors: as `LineCursor`; `invalid_option` if a record is not an Example, a feature with values cannot be a column,
-///         or there is no column.
+/// Errors: as `LineCursor`; `invalid_option` if a record is not an Example, a feature with values
+///         cannot be a column, or there is no column.
 Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& cancelled);
 
 }  // namespace dovetail::detail

@@ -20,12 +20,13 @@ bool is_stream(const std::string& source);
 /// The name of a source in errors.
 std::string shown_name(const std::string& source);
 
-/// Checks that `InputFiles::open` makes before it reads any stream, which may be slow. Call it before other files are
-/// opened: one of them could take the descriptor of a closed standard input.
+/// Checks that `InputFiles::open` makes before it reads any stream, which may be slow. Call it
+/// before other files are opened: one of them could take the descriptor of a closed standard input.
 Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format);
 
-/// The sources of a conversion as files that can be read repeatedly. A stream is first copied unchanged to an unnamed
-/// file at or above the target: planning needs the size of all input, shards begin anywhere, and a shuffle reads twice.
+/// The sources of a conversion as files that can be read repeatedly. A stream is first copied
+/// unchanged to an unnamed file at or above the target: planning needs the size of all input,
+/// shards begin anywhere, and a shuffle reads twice.
 ///
 /// Ownership: the copies are removed with it, or with the process.
 class InputFiles {
@@ -33,8 +34,9 @@ class InputFiles {
   /// Called several times a second with the bytes copied so far; returning true cancels.
   using Cancelled = std::function<bool(std::uint64_t copied)>;
 
-  /// Errors: `invalid_option` for a stream that is given twice; `unknown_format` for formats that a stream cannot have,
-  ///         and for text of unknown format; `operation_canceled`; the system's, with the folder if the disk is full.
+  /// Errors: `invalid_option` for a stream that is given twice; `unknown_format` for formats that a
+  ///         stream cannot have, and for text of unknown format; `operation_canceled`; the
+  ///         system's, with the folder if the disk is full.
   static Result<InputFiles> open(const std::vector<std::string>& sources, SourceFormat format,
                                  const std::string& target, const Cancelled& cancelled);
   InputFiles(InputFiles&&) noexcept = default;

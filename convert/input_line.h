@@ -38,17 +38,19 @@ struct LineSource {
   std::vector<std::string> unmatched = {};
 };
 
-/// The sources of a conversion laid end to end: one line of input bytes, on which every record has a position.
+/// The sources of a conversion laid end to end: one line of input bytes, on which every record has
+/// a position.
 ///
 /// Threads: const calls may run concurrently.
 class InputLine {
  public:
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
-  /// Folders with labels share one numbering of the classes of all of them, unless numbers are given. CSV files of all
-  /// sources have the same columns and types.
-  /// Errors: as `RecordSource::open`; `empty_input` without sources; `invalid_option` for sources of different formats,
-  ///         and for datasets and shards of different classes; `malformed_input` for sources with different columns.
+  /// Folders with labels share one numbering of the classes of all of them, unless numbers are
+  /// given. CSV files of all sources have the same columns and types.
+  /// Errors: as `RecordSource::open`; `empty_input` without sources; `invalid_option` for sources
+  ///         of different formats, and for datasets and shards of different classes;
+  ///         `malformed_input` for sources with different columns.
   static Result<InputLine> open(const std::vector<std::string>& paths, const SourceOptions& options);
 
   const std::vector<LineSource>& sources() const noexcept { return sources_; }
@@ -56,8 +58,9 @@ class InputLine {
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t files() const noexcept { return files_; }
 
-  /// Beginning of share `number` of `shares`: its records are those at [begin_of(number), begin_of(number + 1)). A
-  /// record with b of t bytes before it belongs to share b * shares / t, and to the last share if b = t.
+  /// Beginning of share `number` of `shares`: its records are those at [begin_of(number),
+  /// begin_of(number + 1)). A record with b of t bytes before it belongs to share b * shares / t,
+  /// and to the last share if b = t.
   std::uint64_t begin_of(std::uint64_t number, std::uint64_t shares) const noexcept;
   /// The share of a position.
   std::uint64_t share_of(std::uint64_t place, std::uint64_t shares) const noexcept;
@@ -80,10 +83,11 @@ struct SkipScope {
 
 /// Walks over the records of a line, forwards only.
 ///
-/// Ownership: borrows the line; stays where it is. A record is valid until the next call that moves.
+/// Ownership: borrows the line; stays where it is. A record is valid until the next call that
+///            moves.
 /// Threads:   none; one thread at a time.
-/// Errors:    as `RecordSource::next`, with file and offset; `file_changed` if a source differs from the line's. The
-///            first is final.
+/// Errors:    as `RecordSource::next`, with file and offset; `file_changed` if a source differs
+///            from the line's. The first is final.
 class LineCursor {
  public:
   explicit LineCursor(const InputLine& line, const SkipScope& scope = {}) : line_(&line), scope_(scope) {}
@@ -93,8 +97,8 @@ class LineCursor {
   LineCursor(const LineCursor&) = delete;
   LineCursor& operator=(const LineCursor&) = delete;
 
-  /// Moves to the first record at `place` or later; does nothing if the current one already is. Does not open files
-  /// before it.
+  /// Moves to the first record at `place` or later; does nothing if the current one already is.
+  /// Does not open files before it.
   Result<void> seek(std::uint64_t place);
   Result<void> advance();
 
@@ -105,7 +109,8 @@ class LineCursor {
   std::string_view key() const noexcept { return source_->key(); }
   std::uint64_t place() const noexcept { return place_; }
   std::size_t source_number() const noexcept { return number_; }
-  /// Input bytes of its source before it, and the number of earlier records of the source at the same position.
+  /// Input bytes of its source before it, and the number of earlier records of the source at the
+  /// same position.
   std::uint64_t place_in_source() const noexcept { return place_ - line_->sources()[number_].before; }
   std::uint64_t ordinal() const noexcept { return ordinal_; }
   std::uint64_t line_bytes() const noexcept { return line_->bytes(); }

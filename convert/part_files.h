@@ -49,8 +49,8 @@ class PartFiles {
   /// Errors: `invalid_option` if it is too long to be read again; the system's.
   Result<void> write_spec(std::shared_ptr<const OutputFolder> folder, const ConversionSpec& spec) const;
 
-  /// Writes the manifest: a Dovetail shard. Its first record is the spec. For each dataset follow the number of its
-  /// shards as text, and an entry per shard as in a manifest.
+  /// Writes the manifest: a Dovetail shard. Its first record is the spec. For each dataset follow
+  /// the number of its shards as text, and an entry per shard as in a manifest.
   Result<void> write(const OutputFolder& folder, const WholePart& part, Codec codec) const;
   /// Empty if the part is not complete. Errors: `bad_message` and those of `RecordReader`.
   Result<std::optional<WholePart>> read(const OutputFolder& folder) const;
@@ -59,7 +59,8 @@ class PartFiles {
   std::string prefix_;
 };
 
-/// Refuses parts of a conversion with another number of parts, which would have other ranges of the same shards.
+/// Refuses parts of a conversion with another number of parts, which would have other ranges of the
+/// same shards.
 /// Errors: `state_mismatch`, naming a file of such a part.
 Result<void> check_counts(const OutputFolder& folder, const std::vector<std::string>& names, const ConvertPart& part);
 

@@ -20,8 +20,8 @@ void add_shards(const std::vector<ShardInfo>& shards, ConvertReport& report);
 /// Errors: as `merge`.
 Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePart>& parts, bool overwrite);
 
-/// The report of published datasets: those in the folders `outputs` of a split, or one with an empty name. Errors:
-/// those of `Dataset::open`.
+/// The report of published datasets: those in the folders `outputs` of a split, or one with an
+/// empty name. Errors: those of `Dataset::open`.
 Result<ConvertReport> published_report(const std::string& target, const std::vector<std::string>& outputs);
 
 }  // namespace dovetail::detail

@@ -13,15 +13,18 @@
 
 namespace dovetail::detail {
 
-/// Whether a dataset of a split may have this name. It becomes the name of a folder, which must stay below the target.
+/// Whether a dataset of a split may have this name. It becomes the name of a folder, which must
+/// stay below the target.
 bool is_folder_name(std::string_view name) noexcept;
 
-/// Assigns records to the datasets of a split: the hash of the key, or of the bytes, is cut at the cumulative shares.
+/// Assigns records to the datasets of a split: the hash of the key, or of the bytes, is cut at the
+/// cumulative shares.
 ///
 /// Threads: const calls may run concurrently.
 class RecordSplit {
  public:
-  /// Errors: `invalid_option` for names that a folder cannot have, and for shares that do not add up to 1.
+  /// Errors: `invalid_option` for names that a folder cannot have, and for shares that do not add
+  ///         up to 1.
   static Result<RecordSplit> make(const std::vector<SplitShare>& shares, std::uint64_t seed);
 
   /// Number of datasets; one without a split.

@@ -46,8 +46,8 @@ Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork&
 
 /// Writes the shards that the tally does not have, each from its own range of the line.
 ///
-/// Threads take shards in groups, as many as the line has files: a thread must read a file from its beginning, so every
-/// further thread would read it once more.
+/// Threads take shards in groups, as many as the line has files: a thread must read a file from its
+/// beginning, so every further thread would read it once more.
 /// Errors: see `convert`. Finished shards stay.
 Result<void> write_shards(const ShardWork& work);
 

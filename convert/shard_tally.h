@@ -47,7 +47,8 @@ class ShardTally {
   std::vector<std::vector<std::optional<ShardInfo>>> infos_;  // by dataset, then shard
 };
 
-/// The facts of a complete shard of a dataset, or nothing if the file is missing, incomplete, or of another dataset.
+/// The facts of a complete shard of a dataset, or nothing if the file is missing, incomplete, or of
+/// another dataset.
 /// Errors: the system's.
 Result<std::optional<ShardInfo>> finished_shard(const OutputFolder& folder, std::uint32_t shard,
                                                 const DatasetId& dataset_id);

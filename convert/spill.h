@@ -29,8 +29,8 @@ struct SpilledHead {
 
 /// Spills records to buckets in one unnamed file, which is removed with the process.
 ///
-/// A bucket is a chain of chunks, each with the offset of the one before it, so that memory does not grow with the
-/// data.
+/// A bucket is a chain of chunks, each with the offset of the one before it, so that memory does
+/// not grow with the data.
 ///
 /// Threads: `add` from any, and `read` from any once `flush` was called.
 /// Errors:  the system's; EIO if the file does not return the bytes written.

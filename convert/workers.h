@@ -14,7 +14,8 @@ namespace dovetail::detail {
 
 /// Keeps the failure to report, and tells other threads when to stop.
 ///
-/// Damage does not stop threads that work on earlier input: one of them may find damage that comes first.
+/// Damage does not stop threads that work on earlier input: one of them may find damage that comes
+/// first.
 /// Threads: any.
 class FailureGate {
  public:
@@ -28,7 +29,8 @@ class FailureGate {
   Result<void> outcome() const;
 
  private:
-  // It only decreases. A thread that sees this late works in vain; the failure itself is visible after the join.
+  // It only decreases. A thread that sees this late works in vain; the failure itself is visible
+  // after the join.
   std::atomic<std::int64_t> limit_{std::int64_t{1} << 32};
   std::mutex mutex_;
   std::uint32_t place_ = 0;
@@ -46,7 +48,8 @@ class SeldomAsked {
   std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
 };
 
-/// Polls the caller's `progress` for cancellation now and then, without progress: for `SourceOptions::cancelled`.
+/// Polls the caller's `progress` for cancellation now and then, without progress: for
+/// `SourceOptions::cancelled`.
 /// Ownership: keeps a copy of `progress`.
 std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total = 0);
 
@@ -66,7 +69,8 @@ class ProgressMeter {
   };
   /// Errors: `operation_canceled`, permanently once it was cancelled.
   Result<void> add(const Done& done);
-  /// Whether it was cancelled. Asks again if nothing was reported for a while: cheap enough for every piece of input.
+  /// Whether it was cancelled. Asks again if nothing was reported for a while: cheap enough for
+  /// every piece of input.
   bool cancelled();
 
  private:
@@ -79,8 +83,9 @@ class ProgressMeter {
   ConvertProgress sum_;
 };
 
-/// Calls `work` on `count` threads, including the caller's, and waits for all. If the system cannot start so many,
-/// fewer call it. Lack of memory is reported to `gate`; other exceptions, from the caller's functions, are rethrown.
+/// Calls `work` on `count` threads, including the caller's, and waits for all. If the system cannot
+/// start so many, fewer call it. Lack of memory is reported to `gate`; other exceptions, from the
+/// caller's functions, are rethrown.
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work);
 
 }  // namespace dovetail::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks of one program as coroutines of Asio on one thread: neither blocks it while it waits for a batch.
+// Two ranks of one program as coroutines of Asio on one thread: neither blocks it while it waits
+// for a batch.
 
 #include <cstddef>
 #include <cstdint>

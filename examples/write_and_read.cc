@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The README's first three examples, between the markers, and a main that runs them on a folder given to it.
+// The README's first three examples, between the markers, and a main that runs them on a folder
+// given to it.
 
 // [write]
 #include <dovetail/dataset_writer.h>

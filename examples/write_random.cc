@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dataset of random bytes in eight shards, the same for the same arguments: something to measure and to test with.
+// A dataset of random bytes in eight shards, the same for the same arguments: something to measure
+// and to test with.
 //
 //   write_random FOLDER RECORDS MIN_BYTES MAX_BYTES
 #include <algorithm>

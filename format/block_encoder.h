@@ -41,7 +41,8 @@ struct EncodedBlock {
 /// compressed form only if it saves at least 1/16 of the raw bytes. `level` is the zstd level. A
 /// pure function: threads may encode blocks in any order.
 ///
-/// Needs:   at least one record; lengths within docs/format.md. `out` is overwritten, its memory reused.
+/// Needs:   at least one record; lengths within docs/format.md. `out` is overwritten, its memory
+///          reused.
 /// Threads: any.
 void encode_block(const RawBlock& raw, Codec codec, EncodedBlock& out, std::uint32_t level = kDefaultZstdLevel);
 

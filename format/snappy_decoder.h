@@ -34,7 +34,8 @@ std::optional<SnappyPreamble> read_snappy_preamble(ByteView stored) noexcept;
 /// Needs:   `out.size() >= raw_bytes`; `stored` and `out` do not overlap.
 /// Returns: true exactly if the packaged library's `snappy::RawUncompress` succeeds and the
 /// preamble claims `raw_bytes`. After false the content of `out` is unspecified.
-/// Threads: any. Cost: one pass, no allocation; about twice as fast as Debian 12's libsnappy (bench/snappy_bench.cc).
+/// Threads: any. Cost: one pass, no allocation; about twice as fast as Debian 12's libsnappy
+///          (bench/snappy_bench.cc).
 bool snappy_decode(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) noexcept;
 
 }  // namespace dovetail::format

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each input, a schema and a record, to our decoder and to protobuf's classes; they have to agree. So do the
-// features of the record, and what a schema says of itself; and statistics of it propose columns that read it.
+// Gives each input, a schema and a record, to our decoder and to protobuf's classes; they have to
+// agree. So do the features of the record, and what a schema says of itself; and statistics of it
+// propose columns that read it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

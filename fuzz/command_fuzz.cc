@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command's own parsers: ranges, weights, splits, parts, sizes and numbers. What is accepted is within its limits and,
-// where it has a text, comes back from it.
+// The command's own parsers: ranges, weights, splits, parts, sizes and numbers. What is accepted is
+// within its limits and, where it has a text, comes back from it.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts an input of any format. What comes out is a dataset that verifies, with the records that the source has, or
-// an error and nothing in the folder.
+// Converts an input of any format. What comes out is a dataset that verifies, with the records that
+// the source has, or an error and nothing in the folder.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -87,7 +87,8 @@ void put(const std::string& path, std::string_view bytes, bool in_place) {
   ::close(descriptor);
 }
 
-/// Where the structures of a shard begin: its header, its blocks, its trailer. Of other files only the ends.
+/// Where the structures of a shard begin: its header, its blocks, its trailer. Of other files only
+/// the ends.
 std::vector<std::size_t> anchors_of(std::string_view bytes) {
   std::vector<std::size_t> anchors = {0};
   for (std::size_t at = format::kFileHeaderBytes; at + 8 <= bytes.size(); at += format::kFileHeaderBytes) {
@@ -237,7 +238,8 @@ bool HostileDataset::change(Input& input, bool with_manifest) {
       if (file) file->resize(std::min(file->size(), kMostFileBytes));
     }
   }
-  // A manifest tells a shard from its siblings; a glob does not, nor a folder whose manifest is gone.
+  // A manifest tells a shard from its siblings; a glob does not, nor a folder whose manifest is
+  // gone.
   const bool told = with_manifest && has_manifest() && files.back().has_value();
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!files_[i].changed) continue;

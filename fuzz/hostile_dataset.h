@@ -34,8 +34,8 @@ class HostileDataset {
   /// The files as they were written.
   void restore();
 
-  /// Makes the changes that an input asks for. Whether records may have come to be with good checksums that were not
-  /// written at their place.
+  /// Makes the changes that an input asks for. Whether records may have come to be with good
+  /// checksums that were not written at their place.
   bool change(Input& input, bool with_manifest);
   /// Whether any file may be another one than was written.
   bool changed() const noexcept;

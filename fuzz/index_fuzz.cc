@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes a TFRecord file, beside an index of DALI's if the input has one. What is indexed reads as a shard, with the
-// records that the file has as a source.
+// Indexes a TFRecord file, beside an index of DALI's if the input has one. What is indexed reads as
+// a shard, with the records that the file has as a source.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

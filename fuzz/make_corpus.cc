@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the seeds of all targets: make_corpus FOLDER makes FOLDER/TARGET/NAME. Run it anew where the format changes.
+// Writes the seeds of all targets: make_corpus FOLDER makes FOLDER/TARGET/NAME. Run it anew where
+// the format changes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a manifest. What is accepted names only files inside its folder, and makes a dataset whose ids are all found.
+// Reads a manifest. What is accepted names only files inside its folder, and makes a dataset whose
+// ids are all found.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

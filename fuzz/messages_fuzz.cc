@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the messages of the container. What is accepted encodes to a message with the same meaning.
+// Parses the messages of the container. What is accepted encodes to a message with the same
+// meaning.
 #include <cstddef>
 #include <cstdint>
 

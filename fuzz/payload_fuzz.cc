@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows a record as the command does. Its JSON is one line that parses; on a page nothing of the record is markup.
+// Shows a record as the command does. Its JSON is one line that parses; on a page nothing of the
+// record is markup.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads batches of a dataset whose files are changed, before it is opened or while it is read, with options of the input's.
-// Steps, rows and ids are the planned ones until an error, and under `substitute` and `empty` always. A row has the
-// bytes of its record, or is marked. The budget holds.
+// Reads batches of a dataset whose files are changed, before it is opened or while it is read, with
+// options of the input's. Steps, rows and ids are the planned ones until an error, and under
+// `substitute` and `empty` always. A row has the bytes of its record, or is marked. The budget
+// holds.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +81,8 @@ class Truth {
     return std::string(as_chars(**record));
   }
 
-  /// Not a shard whose metadata are damaged, of which batches are read all the same: they need none.
+  /// Not a shard whose metadata are damaged, of which batches are read all the same: they need
+  /// none.
   bool opens(std::uint64_t id) { return open(dataset_.locate(id).shard) != nullptr; }
 
   const std::string* written(std::uint64_t id) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recovers a file. What is written verifies and holds as many records as are told, in work linear in the file; a file that
-// verifies loses nothing.
+// Recovers a file. What is written verifies and holds as many records as are told, in work linear
+// in the file; a file that verifies loses nothing.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes records of the input's sizes with the input's options and reads them back: they are equal, and the file
-// verifies.
+// Writes records of the input's sizes with the input's options and reads them back: they are equal,
+// and the file verifies.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a shard as a file, reads it, and verifies it. A file that verifies is read to its end, with as many records;
-// what is read after damage is skipped lies behind it.
+// Opens a shard as a file, reads it, and verifies it. A file that verifies is read to its end, with
+// as many records; what is read after damage is skipped lies behind it.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a shard from memory, strictly. What decodes has structures that encode to the same bytes, and tells of itself
-// what its records are.
+// Decodes a shard from memory, strictly. What decodes has structures that encode to the same bytes,
+// and tells of itself what its records are.
 #include <algorithm>
 #include <array>
 #include <cstddef>

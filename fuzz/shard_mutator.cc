@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutates a shard as bytes, and then mostly repairs it: what is left wrong is then behind the checksums.
+// Mutates a shard as bytes, and then mostly repairs it: what is left wrong is then behind the
+// checksums.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr std::size_t kWindow = 32;
 
-/// Bytes that are put in or cut out move all that follows, which no repair puts back; within a window nothing moves.
+/// Bytes that are put in or cut out move all that follows, which no repair puts back; within a
+/// window nothing moves.
 std::size_t mutate_window(std::uint8_t* data, std::size_t size, unsigned seed) {
   std::array<std::uint8_t, kWindow> window;
   const std::size_t at = seed % size;

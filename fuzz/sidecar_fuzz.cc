@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts an index beside a TFRecord file that stays the same. Whatever the index says, each record that is read is the
-// one that the file has at that place.
+// Puts an index beside a TFRecord file that stays the same. Whatever the index says, each record
+// that is read is the one that the file has at that place.
 #include <cstddef>
 #include <cstdint>
 #include <string>

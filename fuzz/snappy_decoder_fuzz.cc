@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each input to our decoder and to the packaged one, between guarded pages; they have to agree.
+// Gives each input to our decoder and to the packaged one, between guarded pages; they have to
+// agree.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +13,9 @@
 namespace dovetail::format::test {
 namespace {
 
-// What the first byte of an input chooses: the slack, and whether what follows is a stream with its preamble or only
-// tags. Tags get the length that they add up to, or a fuzzer would spend its time on guessing it.
+// What the first byte of an input chooses: the slack, and whether what follows is a stream with its
+// preamble or only tags. Tags get the length that they add up to, or a fuzzer would spend its time
+// on guessing it.
 constexpr unsigned kOnlyTags = 0x80;
 constexpr std::size_t kSlackChoices = 0x7F;
 

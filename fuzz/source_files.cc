@@ -59,7 +59,8 @@ std::string name_below(std::string_view text) {
   return path.string();
 }
 
-/// Files, links and pipes of any names. What the file system refuses is left out. Returns the bytes of all files.
+/// Files, links and pipes of any names. What the file system refuses is left out. Returns the bytes
+/// of all files.
 std::size_t make_folder(Input& input, const std::string& folder) {
   std::size_t bytes = 0;
   for (std::size_t files = 0; files < kMostFiles && !input.rest().empty(); ++files) {
@@ -116,7 +117,8 @@ std::size_t mutate_source(std::uint8_t* data, std::size_t size, std::size_t max_
   std::size_t mutated = size;
   const SourceFormat before = format_of(size);
   if ((before == SourceFormat::tar || before == SourceFormat::tfrecord) && seed % 4 != 0) {
-    // What is put in or cut out moves all that follows, which no repair puts back; within a window nothing moves.
+    // What is put in or cut out moves all that follows, which no repair puts back; within a window
+    // nothing moves.
     std::array<std::uint8_t, 64> window;
     const std::size_t at = seed / 16 % size;
     const std::size_t bytes = std::min(window.size(), size - at);

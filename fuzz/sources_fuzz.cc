@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an input as each of the formats that can be converted, in bounded memory. Records that are cut into several
-// ranges are the same; with damage skipped, there are no fewer.
+// Reads an input as each of the formats that can be converted, in bounded memory. Records that are
+// cut into several ranges are the same; with damage skipped, there are no fewer.
 #include <cstddef>
 #include <cstdint>
 #include <string>

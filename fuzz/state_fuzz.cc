@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads states, as bytes and as text, and saved plans. What is accepted comes back from both forms, and a plan
-// continues from it or says why not.
+// Reads states, as bytes and as text, and saved plans. What is accepted comes back from both forms,
+// and a plan continues from it or says why not.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

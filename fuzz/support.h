@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share: a limit on memory, files in memory, and a way to take an input apart.
+// What the fuzz targets share: a limit on memory, files in memory, and a way to take an input
+// apart.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,12 @@ namespace dovetail::fuzz {
 /// Ends the process with `what`, which the fuzzer reports as a crash.
 void require(bool good, std::string_view what);
 
-/// While it lives, the process ends where more than `bytes` are allocated beyond what was when it began, by all
-/// threads.
+/// While it lives, the process ends where more than `bytes` are allocated beyond what was when it
+/// began, by all threads.
 ///
-/// libFuzzer's -malloc_limit_mb bounds single allocations of a whole run; what a reader may take depends on its input,
-/// and adds up. Needs: AddressSanitizer, whose hooks it counts with; one at a time.
+/// libFuzzer's -malloc_limit_mb bounds single allocations of a whole run; what a reader may take
+/// depends on its input, and adds up. Needs: AddressSanitizer, whose hooks it counts with; one at a
+/// time.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::size_t bytes) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads TFRecord files in all compressions. Compressing a file does not change its records; with damage skipped, they
-// begin with those that are read without.
+// Reads TFRecord files in all compressions. Compressing a file does not change its records; with
+// damage skipped, they begin with those that are read without.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -32,8 +32,8 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   Result<RecordSource> source = RecordSource::open(path, options);
   if (source) return Input(std::move(*source));
   if (!detect) return source.error();
-  // The dataset's advice is to convert it, which would fail with the error of the source. If neither finds a file, the
-  // error of the dataset is better.
+  // The dataset's advice is to convert it, which would fail with the error of the source. If
+  // neither finds a file, the error of the dataset is better.
   const bool damaged = dataset.error().kind() == ErrorKind::damaged;
   return damaged || source.error().is(Errc::empty_input) ? dataset.error() : source.error();
 }

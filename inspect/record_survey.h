@@ -47,7 +47,8 @@ std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t recor
 /// blocks if they are few, else some at equal distances. `full` reads everything.
 ///
 /// Needs: `shards` describes the shards of `dataset`, in order.
-/// Errors: those of `RecordReader`, except for damaged blocks, which are counted; `operation_canceled`.
+/// Errors: those of `RecordReader`, except for damaged blocks, which are counted;
+///         `operation_canceled`.
 /// Cost:  reads at most 64 MiB for sizes and as much for samples.
 Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full,
                             const OnProgress& on_progress = {});

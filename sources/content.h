@@ -22,14 +22,14 @@ bool begins_with_tfrecord(ByteView head);
 /// Whether it begins with a header whose checksum matches.
 bool begins_with_tar(ByteView head);
 bool begins_with_recordio(ByteView head);
-/// Needs the size of the file if it is known, because the magic is weak: four bytes, two of them 0. Pass 0 if it is not
-/// known.
+/// Needs the size of the file if it is known, because the magic is weak: four bytes, two of them 0.
+/// Pass 0 if it is not known.
 bool begins_with_idx(ByteView head, std::uint64_t file_bytes);
 /// Whether no byte is 0.
 bool is_text(ByteView head);
 
-/// The compression of TFRecords. An uncompressed file may begin like gzip or zlib, because its first bytes are a
-/// length: the CRC after it decides.
+/// The compression of TFRecords. An uncompressed file may begin like gzip or zlib, because its
+/// first bytes are a length: the CRC after it decides.
 Compression compression_of_tfrecord(ByteView head, std::uint64_t file_bytes);
 
 }  // namespace dovetail::detail

@@ -14,8 +14,8 @@
 
 namespace dovetail::detail {
 
-/// The state of a column takes some hundred times the memory of its comma. This limit stays far below the memory limit
-/// for sources in SECURITY.md.
+/// The state of a column takes some hundred times the memory of its comma. This limit stays far
+/// below the memory limit for sources in SECURITY.md.
 constexpr std::size_t kMaxColumns = std::size_t{1} << 16;
 
 /// Bytes of a name or value shown in messages.
@@ -24,12 +24,13 @@ constexpr std::size_t kShownName = 40;
 /// A name for messages, cut if it is longer.
 std::string quoted_name(std::string_view name);
 
-/// The fields of one row, without quotes. Ownership: copies fields that had quotes, borrows the rest.
+/// The fields of one row, without quotes. Ownership: copies fields that had quotes, borrows the
+/// rest.
 class CsvFields {
  public:
   /// Keeps the first `most` fields, and checks and counts the others.
-  /// Errors: `malformed_input` without file and offset, for text after a closing quote and for bytes that are not
-  ///         UTF-8.
+  /// Errors: `malformed_input` without file and offset, for text after a closing quote and for
+  ///         bytes that are not UTF-8.
   Result<void> parse(std::string_view row, char delimiter, std::size_t most = kMaxColumns);
   const std::vector<std::string_view>& kept() const noexcept { return fields_; }
   /// Number of fields of the row.
@@ -48,8 +49,8 @@ class CsvFields {
 
 /// Parses a decimal number that fits, without leading zeros or a plus sign.
 std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
-/// Parses a decimal number, perhaps with a point and an exponent, or inf or nan, to the nearest float. Empty if it is
-/// out of range.
+/// Parses a decimal number, perhaps with a point and an exponent, or inf or nan, to the nearest
+/// float. Empty if it is out of range.
 std::optional<float> parse_real(std::string_view text) noexcept;
 
 /// Whether the value means a missing number.
@@ -90,7 +91,8 @@ struct CsvLayout {
 Result<void> check_names(const std::vector<CsvColumn>& columns);
 
 /// Checks that other columns have the same names in the same order.
-/// Errors: `malformed_input` without file and offset, naming the file of the layout and the difference.
+/// Errors: `malformed_input` without file and offset, naming the file of the layout and the
+///         difference.
 Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns);
 
 /// Widens the types of the layout to hold the values of both; takes the columns if it has none yet.

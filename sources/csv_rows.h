@@ -19,8 +19,8 @@ namespace dovetail::detail {
 
 /// The non-blank rows of one CSV file, in fields.
 ///
-/// Errors: `malformed_input` and `record_too_large` with file, offset and line, after which the next row can be read;
-///         those of `ByteStream`.
+/// Errors: `malformed_input` and `record_too_large` with file, offset and line, after which the
+///         next row can be read; those of `ByteStream`.
 class CsvRows {
  public:
   static Result<CsvRows> open(SourceFile file, Compression compression, const SourceOptions& options);

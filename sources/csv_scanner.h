@@ -11,11 +11,13 @@
 
 namespace dovetail::detail {
 
-/// Cuts a stream of CSV (RFC 4180), given piece by piece, at the newlines outside quotes. A quote counts only at the
-/// beginning of a field. Has the calls of `LineScanner`; rows are returned without their line end.
+/// Cuts a stream of CSV (RFC 4180), given piece by piece, at the newlines outside quotes. A quote
+/// counts only at the beginning of a field. Has the calls of `LineScanner`; rows are returned
+/// without their line end.
 ///
-/// Errors: without file and offset: `record_too_large`, after which the next call continues behind that row (never
-///         holds more than the limit); `malformed_input` if the input ends in a quoted field.
+/// Errors: without file and offset: `record_too_large`, after which the next call continues behind
+///         that row (never holds more than the limit); `malformed_input` if the input ends in a
+///         quoted field.
 class CsvScanner {
  public:
   CsvScanner(char delimiter, std::uint32_t max_row_bytes)

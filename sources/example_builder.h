@@ -19,8 +19,8 @@ namespace dovetail::detail {
 /// Builds Examples as records, one after the other.
 ///
 /// Ownership: borrows bytes until `finish`; its result is valid until the next `finish`.
-/// Errors:    `record_too_large`, without file and offset, if an Example exceeds the limit; `invalid_option` for a name
-///            that is not UTF-8 or was added twice.
+/// Errors:    `record_too_large`, without file and offset, if an Example exceeds the limit;
+///            `invalid_option` for a name that is not UTF-8 or was added twice.
 class ExampleBuilder {
  public:
   explicit ExampleBuilder(std::uint32_t max_record_bytes) : max_record_bytes_(max_record_bytes) {}

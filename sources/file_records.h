@@ -32,7 +32,8 @@ RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept;
 /// The records of one file in order.
 ///
 /// Ownership: a record is valid until the next call of `next()`.
-/// Errors:    with path and offset, and the number of the record in the file. Final, unless it `goes_on()`.
+/// Errors:    with path and offset, and the number of the record in the file. Final, unless it
+///            `goes_on()`.
 class FileRecords {
  public:
   virtual ~FileRecords() = default;
@@ -42,15 +43,17 @@ class FileRecords {
   virtual RecordPlace place() const = 0;
   /// Name of that record; empty if it has none.
   virtual std::string_view key() const { return {}; }
-  /// Skips forward if that is cheaper than reading, but never past a record with `consumed` bytes or more before it.
+  /// Skips forward if that is cheaper than reading, but never past a record with `consumed` bytes
+  /// or more before it.
   virtual Result<void> skip_to(std::uint64_t /*consumed*/) { return {}; }
   /// Whether `next()` can be called again after it failed, and then continues behind the failure.
   virtual bool goes_on() const { return false; }
-  /// Whether records that `skip_to` skips have no influence on the records that follow. If they do, and damage is
-  /// skipped, a file is read from its beginning: a reader that started behind damage that ends the file would find
-  /// other records.
+  /// Whether records that `skip_to` skips have no influence on the records that follow. If they do,
+  /// and damage is skipped, a file is read from its beginning: a reader that started behind damage
+  /// that ends the file would find other records.
   virtual bool jumps_over_damage() const { return false; }
-  /// Entries so far that are not records or parts of one: links and folders in an archive, blank lines.
+  /// Entries so far that are not records or parts of one: links and folders in an archive, blank
+  /// lines.
   virtual std::uint64_t ignored() const { return 0; }
 };
 

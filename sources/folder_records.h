@@ -11,9 +11,9 @@
 
 namespace dovetail::detail {
 
-/// Reads every file of a folder as one record, with its relative path as key. As an Example it has `data` and
-/// `__key__`; with labels also `class`, the first folder of its path, and `label`, the number of that class in bytewise
-/// order.
+/// Reads every file of a folder as one record, with its relative path as key. As an Example it has
+/// `data` and `__key__`; with labels also `class`, the first folder of its path, and `label`, the
+/// number of that class in bytewise order.
 /// Needs: with labels, every file is in a subfolder.
 Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& listing, const SourceOptions& options);
 

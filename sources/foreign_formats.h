@@ -14,7 +14,8 @@ namespace dovetail::detail {
 std::optional<std::string> advice_on_foreign_bytes(ByteView head);
 /// The same for addresses such as `s3://...`.
 std::optional<std::string> advice_on_address(std::string_view path);
-/// Whether files of this name are tables of many records, which must not be read as one record each.
+/// Whether files of this name are tables of many records, which must not be read as one record
+/// each.
 bool has_table_name(std::string_view path);
 
 }  // namespace dovetail::detail

@@ -9,8 +9,9 @@
 
 namespace dovetail::detail {
 
-/// Reads JSON lines: each non-blank line is a record, without its line end, and must be JSON. For `RecordForm::example`
-/// it must be an object, whose members become features: see `format::for_each_member`.
+/// Reads JSON lines: each non-blank line is a record, without its line end, and must be JSON. For
+/// `RecordForm::example` it must be an object, whose members become features: see
+/// `format::for_each_member`.
 /// Errors: `malformed_input` with the number of the line; the next call reads the next line.
 std::unique_ptr<FileOpener> make_json_opener(const SourceOptions& options);
 

@@ -14,15 +14,16 @@
 
 namespace dovetail::detail {
 
-/// Of the items of an IDX file: `label` for single numbers, else `image`; empty if a schema cannot express it.
+/// Of the items of an IDX file: `label` for single numbers, else `image`; empty if a schema cannot
+/// express it.
 std::optional<Column> column_of(const IdxLayout& layout);
 
-/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts for the rest. Empty
-/// if shards differ.
+/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts
+/// for the rest. Empty if shards differ.
 std::optional<Schema> schema_of(const MdsIndex& index);
 
-/// Of CSV files. Missing real numbers become NaN; missing whole ones -1, or 0 if some are negative. Empty if a schema
-/// cannot express it.
+/// Of CSV files. Missing real numbers become NaN; missing whole ones -1, or 0 if some are negative.
+/// Empty if a schema cannot express it.
 std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns);
 
 /// Of a folder's files with their keys, and with labels.

@@ -10,8 +10,8 @@
 
 namespace dovetail::detail {
 
-/// Why a path below a folder is left out: the count of `LeftOut` that it belongs to; null if it is part of the source.
-/// A folder that is left out is not entered.
+/// Why a path below a folder is left out: the count of `LeftOut` that it belongs to; null if it is
+/// part of the source. A folder that is left out is not entered.
 using LeaveReason = std::uint64_t LeftOut::*;
 LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options);
 

@@ -56,11 +56,13 @@ struct MdsIndex {
 /// Whether a text begins like the index of an MDS folder, so that a fault in the rest is an error.
 bool looks_like_mds_index(std::string_view text);
 
-/// Errors: `malformed_input` for anything but an index; `unknown_format` for shards of another kind; `outside_dataset`
-///         for a name that leads out of the folder. All name the file `path`.
+/// Errors: `malformed_input` for anything but an index; `unknown_format` for shards of another
+///         kind; `outside_dataset` for a name that leads out of the folder. All name the file
+///         `path`.
 Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path);
 
-/// The columns in a shard's own copy of its description (`column_names` and so on); empty if that is invalid.
+/// The columns in a shard's own copy of its description (`column_names` and so on); empty if that
+/// is invalid.
 std::optional<std::vector<MdsColumn>> parse_mds_columns(std::string_view text);
 
 }  // namespace dovetail::detail

@@ -11,7 +11,8 @@
 
 namespace dovetail::detail {
 
-/// Reads the samples of MDS shards: Examples with a feature per column, or the bytes of the only column.
+/// Reads the samples of MDS shards: Examples with a feature per column, or the bytes of the only
+/// column.
 /// Errors: `sidecar_mismatch` if shard and index disagree; `malformed_input`.
 Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing, const SourceOptions& options);
 

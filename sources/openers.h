@@ -12,8 +12,8 @@
 namespace dovetail::detail {
 
 /// The opener for the files of a listing, which must outlive it.
-/// Errors: `invalid_option` for options that the format does not have; those that some formats find before their first
-///         record.
+/// Errors: `invalid_option` for options that the format does not have; those that some formats find
+///         before their first record.
 Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

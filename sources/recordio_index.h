@@ -12,12 +12,13 @@
 
 namespace dovetail::detail {
 
-/// The index of a RecordIO file: lines of key, tab and offset, in any order. Cost: its bytes, and 16 more for each line.
+/// The index of a RecordIO file: lines of key, tab and offset, in any order. Cost: its bytes, and
+/// 16 more for each line.
 class RecordioIndex {
  public:
   /// The index of `records_path`, `x.idx` for `x.rec`; empty if there is none.
-  /// Errors: `sidecar_mismatch` for an invalid line, an offset at or beyond `file_bytes`, a duplicate offset, and for
-  ///         an index far too large for such a file; the system's.
+  /// Errors: `sidecar_mismatch` for an invalid line, an offset at or beyond `file_bytes`, a
+  ///         duplicate offset, and for an index far too large for such a file; the system's.
   static Result<std::optional<RecordioIndex>> load(const std::string& records_path, std::uint64_t file_bytes);
 
   const std::string& path() const noexcept { return path_; }

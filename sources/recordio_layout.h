@@ -31,8 +31,8 @@ inline RecordioHeader load_recordio_header(ByteView bytes) noexcept {
   return {format::load_le<std::uint32_t>(bytes.data()), static_cast<RecordioPart>(coded >> 29), coded & 0x1FFFFFFF};
 }
 
-/// What MXNet puts before an image: u32 flag, f32 label, u64 id, u64 second id. A flag above 0 is the number of labels
-/// that follow, instead of the one in the header.
+/// What MXNet puts before an image: u32 flag, f32 label, u64 id, u64 second id. A flag above 0 is
+/// the number of labels that follow, instead of the one in the header.
 inline constexpr std::size_t kImageHeaderBytes = 24;
 
 }  // namespace dovetail::detail

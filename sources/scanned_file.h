@@ -11,8 +11,8 @@
 
 namespace dovetail::detail {
 
-/// A stream of bytes, cut into records by a scanner with the calls of `LineScanner`: `feed`, `next`, `finish`,
-/// `records`, `record_offset` and `goes_on`.
+/// A stream of bytes, cut into records by a scanner with the calls of `LineScanner`: `feed`,
+/// `next`, `finish`, `records`, `record_offset` and `goes_on`.
 template <class Scanner>
 class ScannedFile final : public FileRecords {
  public:

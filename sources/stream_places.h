@@ -9,8 +9,8 @@
 
 namespace dovetail::detail {
 
-/// Maps offsets in a decoded stream to places in the file, for a reader that runs ahead of the records that it has
-/// returned.
+/// Maps offsets in a decoded stream to places in the file, for a reader that runs ahead of the
+/// records that it has returned.
 /// Cost: one entry per piece between the two ends.
 class StreamPlaces {
  public:

@@ -19,7 +19,8 @@ namespace dovetail::detail {
 ///
 /// Ownership: the result of `take` is valid until the next call.
 /// Errors:    those of the stream.
-/// Cost:      copies only pieces that span others; memory is bounded by the input, not by the request.
+/// Cost:      copies only pieces that span others; memory is bounded by the input, not by the
+///            request.
 class StreamReader {
  public:
   StreamReader(std::string path, std::unique_ptr<ByteStream> stream)

@@ -22,12 +22,14 @@ struct TarMember {
   RecordPlace place;        ///< Of the member's header.
 };
 
-/// Walks over the regular files of a tar by libarchive: ustar, pax, GNU and older ones, long names and holes included.
+/// Walks over the regular files of a tar by libarchive: ustar, pax, GNU and older ones, long names
+/// and holes included.
 ///
-/// Names are untrusted, but nothing is written to them. Other entries than regular files are counted and left out,
-/// including a link to another member, which has no bytes of its own.
-/// Errors: `truncated` if the archive is cut, including its two final blocks of zeros; `malformed_input`, also for data
-///         after the end; those of the stream. All name offsets in the file, and are final except `record_too_large`.
+/// Names are untrusted, but nothing is written to them. Other entries than regular files are
+/// counted and left out, including a link to another member, which has no bytes of its own.
+/// Errors: `truncated` if the archive is cut, including its two final blocks of zeros;
+///         `malformed_input`, also for data after the end; those of the stream. All name offsets in
+///         the file, and are final except `record_too_large`.
 /// Cost:   about 100 KiB, and the bytes read of one member.
 class TarReader {
  public:
@@ -38,7 +40,8 @@ class TarReader {
 
   /// The next regular file, or nothing at the end. Skips the unread rest of the one before.
   Result<std::optional<TarMember>> next();
-  /// Appends the bytes of that file. Errors: `record_too_large` if `out` would exceed `limit` bytes.
+  /// Appends the bytes of that file. Errors: `record_too_large` if `out` would exceed `limit`
+  /// bytes.
   Result<void> read(std::vector<std::byte>& out, std::uint64_t limit);
   /// Entries left out so far.
   std::uint64_t ignored() const noexcept;

@@ -17,7 +17,8 @@
 namespace dovetail::detail {
 
 /// Compares such an index, line by line, with the records of the file.
-/// Errors: `index_mismatch` with the path of the index, the offset of the line and its number; the system's.
+/// Errors: `index_mismatch` with the path of the index, the offset of the line and its number; the
+///         system's.
 class DaliIndexCheck {
  public:
   static Result<DaliIndexCheck> open(const std::string& path);

@@ -21,7 +21,8 @@ constexpr auto kFooter =
 constexpr Examples kExamples = {"dovetail convert images --to data", "dovetail inspect data"};
 
 int run(int argc, char** argv) {
-  // With these signals ignored, a closed pipe and a file size limit become failed writes, which are reported.
+  // With these signals ignored, a closed pipe and a file size limit become failed writes, which are
+  // reported.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 

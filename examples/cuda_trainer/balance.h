@@ -9,7 +9,8 @@
 
 namespace cuda_trainer {
 
-/// How often the kernel has to repeat itself to take as long as the copy of a batch does, each measured alone.
+/// How often the kernel has to repeat itself to take as long as the copy of a batch does, each
+/// measured alone.
 std::uint32_t balanced_work(const dovetail::Dataset& dataset, const Settings& settings);
 
 }  // namespace cuda_trainer

@@ -8,8 +8,8 @@
 
 namespace cuda_trainer {
 
-/// Adds up how long kernels ran, without ever making the stream or the thread wait: an event before and one behind each,
-/// read some launches later, when both have passed.
+/// Adds up how long kernels ran, without ever making the stream or the thread wait: an event before
+/// and one behind each, read some launches later, when both have passed.
 ///
 /// Threads: none.
 class KernelClock {
@@ -19,7 +19,8 @@ class KernelClock {
   KernelClock& operator=(const KernelClock&) = delete;
   ~KernelClock();
 
-  /// The next kernel of the stream begins here: behind what it has to wait for, which does not count.
+  /// The next kernel of the stream begins here: behind what it has to wait for, which does not
+  /// count.
   void begin(cudaStream_t stream);
   void end(cudaStream_t stream);
 

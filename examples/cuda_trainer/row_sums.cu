@@ -8,8 +8,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarp = 32;
 
-/// Mixes the byte with its place, so that bytes that change places are noticed, and with the pass, so that no compiler
-/// makes one pass out of many.
+/// Mixes the byte with its place, so that bytes that change places are noticed, and with the pass,
+/// so that no compiler makes one pass out of many.
 __host__ __device__ std::uint64_t mixed(std::uint32_t byte, std::uint32_t at, std::uint32_t pass) {
   std::uint32_t word = (byte + 1) * 0x9E3779B1u + at * 0x85EBCA77u + pass * 0xC2B2AE3Du;
   word ^= word >> 15;

@@ -22,8 +22,8 @@ struct RowSums {
   std::uint64_t* sums = nullptr;
 };
 
-/// What a trainer would do with a batch, in small: one number out of every byte of each row, over and over again `work`
-/// times. Returns when the kernel is in the stream.
+/// What a trainer would do with a batch, in small: one number out of every byte of each row, over
+/// and over again `work` times. Returns when the kernel is in the stream.
 cudaError_t launch_row_sums(const Rows& rows, const RowSums& out, std::uint32_t work, cudaStream_t stream);
 
 /// The same number on the host.

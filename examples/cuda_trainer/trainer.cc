@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer in CUDA: every batch is copied to the device while the kernel computes with the ones before, and neither the
-// host waits for the device nor the device for the host, before an epoch ends.
+// A trainer in CUDA: every batch is copied to the device while the kernel computes with the ones
+// before, and neither the host waits for the device nor the device for the host, before an epoch
+// ends.
 //
 //   cuda_trainer DATASET                       a kernel that reads every byte once
 //   cuda_trainer DATASET --work 10             ten times
 //   cuda_trainer DATASET --balance             as often as takes as long as the copy of a batch
 //
-// After each epoch it checks that every record of the plan was seen, and the results of the first batches. It ends with 77
-// where there is no device.
+// After each epoch it checks that every record of the plan was seen, and the results of the first
+// batches. It ends with 77 where there is no device.
 #include <chrono>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who should read: every rank for itself, or rank 0 for all? Both with Dovetail and Open MPI, the same rows either way.
+// Who should read: every rank for itself, or rank 0 for all? Both with Dovetail and Open MPI, the
+// same rows either way.
 //
 //   mpirun -np 4 mpi_deal each DATASET        every rank reads its own rows, as Dovetail is meant to be used
 //   mpirun -np 4 mpi_deal deal DATASET        rank 0 reads all rows and scatters them

@@ -18,8 +18,8 @@ namespace deal {
 
 namespace {
 
-// A step takes two messages to each rank: what a slab has in front of its values, which has one size for all, and then
-// the values, whose size the receiver reads there.
+// A step takes two messages to each rank: what a slab has in front of its values, which has one
+// size for all, and then the values, whose size the receiver reads there.
 
 void wait(MPI_Request& request) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);

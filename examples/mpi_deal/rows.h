@@ -31,8 +31,8 @@ struct Rows {
 class RowSource {
  public:
   virtual ~RowSource() = default;
-  /// The rows of the next step, valid until the next call; nothing after the last step of the last epoch.
-  /// Throws `dovetail::Exception`.
+  /// The rows of the next step, valid until the next call; nothing after the last step of the last
+  /// epoch. Throws `dovetail::Exception`.
   virtual std::optional<Rows> next() = 0;
 };
 

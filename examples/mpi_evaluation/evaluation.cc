@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact evaluation with Dovetail and Open MPI: any number of ranks gives the metric of a plain loop, to the last bit.
+// Exact evaluation with Dovetail and Open MPI: any number of ranks gives the metric of a plain
+// loop, to the last bit.
 //
 //   mpirun -np 3 mpi_evaluation DATASET 32 1000          with batches of 32 rows, then of 1000
 //
-// Each rank scores its share of the records on batches of one shape. The scores are put back into dataset order before
-// they are added up, because a sum of floating-point numbers depends on their order.
+// Each rank scores its share of the records on batches of one shape. The scores are put back into
+// dataset order before they are added up, because a sum of floating-point numbers depends on their
+// order.
 #include <mpi.h>
 
 #include <bit>
@@ -48,14 +50,16 @@ Scored score_my_rows(const dovetail::Dataset& dataset, std::uint32_t batch_rows)
   for (const dovetail::Batch& batch : reader.epoch()) {
     mine.ids.insert(mine.ids.end(), batch.ids().begin(), batch.ids().end());
     mine.status.insert(mine.status.end(), batch.status().begin(), batch.status().end());
-    // A model would run on all rows, whose shape never changes; what it says of an empty row is dropped in the end.
+    // A model would run on all rows, whose shape never changes; what it says of an empty row is
+    // dropped in the end.
     for (std::uint32_t row = 0; row < batch.rows(); ++row) mine.scores.push_back(log_likelihood(batch.row(row)));
     mine.empty_batches += batch.valid() == 0 ? 1 : 0;
   }
   return mine;
 }
 
-/// The values of all ranks, on rank 0. All have equally many: every rank makes the same steps of the same rows.
+/// The values of all ranks, on rank 0. All have equally many: every rank makes the same steps of
+/// the same rows.
 template <class Value>
 std::vector<Value> gather(const Job& job, const std::vector<Value>& mine, MPI_Datatype type) {
   if (mine.size() > std::size_t{std::numeric_limits<int>::max()}) throw std::length_error("too many rows for one rank");
@@ -83,7 +87,8 @@ std::vector<float> scores_of_plain_loop(const dovetail::Dataset& dataset) {
   return scores;
 }
 
-/// What comes out when each rank adds up its own rows, as one often sees: close, and different for each world.
+/// What comes out when each rank adds up its own rows, as one often sees: close, and different for
+/// each world.
 float mean_of_partial_sums(const Scored& mine, std::uint64_t records) {
   float sum = 0;
   for (std::size_t row = 0; row < mine.scores.size(); ++row) {

@@ -7,8 +7,8 @@
 
 namespace evaluation {
 
-/// The natural logarithm of the probability that an adaptive model of single bytes gives a record: what a language
-/// model's score is to its evaluation, without a model to load.
+/// The natural logarithm of the probability that an adaptive model of single bytes gives a record:
+/// what a language model's score is to its evaluation, without a model to load.
 float log_likelihood(dovetail::ByteView record);
 
 /// The mean of scores, added up in their order. In single precision, where the order shows.

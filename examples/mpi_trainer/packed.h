@@ -6,7 +6,8 @@
 
 namespace digits {
 
-/// A Dovetail dataset for all ranks: the given one, or TFRecords that rank 0 packs into a temporary folder.
+/// A Dovetail dataset for all ranks: the given one, or TFRecords that rank 0 packs into a temporary
+/// folder.
 class Packed {
  public:
   /// On rank 0 only. Throws `dovetail::Exception`.

@@ -17,11 +17,12 @@ struct Digit {
   std::size_t label = 0;
 };
 
-/// Throws `std::runtime_error` unless the record holds `image_floats` and `image_class` of the right shape.
+/// Throws `std::runtime_error` unless the record holds `image_floats` and `image_class` of the
+/// right shape.
 Digit parse_digit(dovetail::ByteView record);
 
-/// What ranks add up in each step: the gradient, and behind it the loss, the hits and the number of digits. One array,
-/// so that one all-reduce moves it all.
+/// What ranks add up in each step: the gradient, and behind it the loss, the hits and the number of
+/// digits. One array, so that one all-reduce moves it all.
 class Sums {
  public:
   static constexpr std::size_t kWeights = (kPixels + 1) * kClasses;
@@ -45,8 +46,8 @@ class Softmax {
  public:
   Softmax() : weights_(Sums::kWeights, 0.0F) {}
 
-  /// The sums over a batch. Rows count where a record is delivered for the first time: empty rows have no bytes, and
-  /// repeated ones would count twice.
+  /// The sums over a batch. Rows count where a record is delivered for the first time: empty rows
+  /// have no bytes, and repeated ones would count twice.
   Sums forward_backward(const dovetail::Batch& batch) const;
   /// One step against the mean gradient.
   void descend(Sums& sums, float rate);

@@ -59,7 +59,8 @@ void train(const Job& job, const dovetail::Dataset& dataset, Softmax& model) {
 }
 // [trainer]
 
-/// Every record exactly once, on batches of one shape: the tail is padded, and padded rows do not count.
+/// Every record exactly once, on batches of one shape: the tail is padded, and padded rows do not
+/// count.
 void evaluate(const Job& job, const dovetail::Dataset& dataset, const Softmax& model) {
   dovetail::ReaderOptions options;
   options.ranks = dovetail::RankContext::from_environment().value();

@@ -7,8 +7,8 @@
 
 namespace dovetail::format {
 
-/// CRC32C (Castagnoli, reflected polynomial 0x82F63B78, initial value and final xor 0xFFFFFFFF) of `bytes`, continued
-/// from the CRC of the bytes before them.
+/// CRC32C (Castagnoli, reflected polynomial 0x82F63B78, initial value and final xor 0xFFFFFFFF) of
+/// `bytes`, continued from the CRC of the bytes before them.
 ///
 /// Source:  RFC 3720, section B.4. `crc32c("123456789")` is 0xE3069283.
 /// Threads: any.

@@ -11,7 +11,8 @@ constexpr std::uint32_t kPolynomial = 0x82F63B78u;  // reflected
 
 using Table = std::array<std::uint32_t, 256>;
 
-// kTables[k][b] is the register after byte b and k zero bytes, so that eight bytes are eight independent look-ups.
+// kTables[k][b] is the register after byte b and k zero bytes, so that eight bytes are eight
+// independent look-ups.
 constexpr std::array<Table, 8> make_tables() {
   std::array<Table, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

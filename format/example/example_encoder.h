@@ -18,8 +18,8 @@ namespace dovetail::format {
 /// Writes the bytes of a tf.train.Example, without an object of protobuf. Equal features give equal
 /// bytes, in any order of adding. The bytes equal those of protobuf's deterministic serialisation.
 ///
-/// Ownership: borrows the bytes of bytes_list values until `encode` or `clear`; names and numbers are copied. Keeps its
-///            memory from record to record.
+/// Ownership: borrows the bytes of bytes_list values until `encode` or `clear`; names and numbers
+///            are copied. Keeps its memory from record to record.
 /// Cost:      the bytes of a value are copied once.
 class ExampleEncoder {
  public:
@@ -31,7 +31,8 @@ class ExampleEncoder {
   void add_ints(std::string_view name, std::span<const std::int64_t> values);
 
   /// Replaces the content of `out` by the record, and forgets the features.
-  /// Errors: `invalid_option` for a name that was added twice or is not UTF-8, `record_too_large` above 2 GiB - 1.
+  /// Errors: `invalid_option` for a name that was added twice or is not UTF-8, `record_too_large`
+  ///         above 2 GiB - 1.
   Result<void> encode(std::vector<std::byte>& out);
 
   void clear() noexcept;

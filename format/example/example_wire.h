@@ -4,7 +4,8 @@
 //
 //     Example  { Features features = 1; }
 //     Features { map<string, Feature> feature = 1; }                    an entry is { key = 1; value = 2; }
-//     Feature  { oneof { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; } }
+//     Feature  { oneof { BytesList bytes_list = 1; FloatList float_list = 2;
+//                        Int64List int64_list = 3; } }
 //     *List    { repeated value = 1; }                                  numbers packed or not
 //
 // The code accepts the same bytes, and gives the same values, as the classes that protobuf

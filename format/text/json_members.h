@@ -15,18 +15,18 @@ namespace dovetail::format {
 /// The values of a member: at least one.
 using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<ByteView>>;
 
-/// Calls `add` for each member of a JSON object of up to 32 levels. Returns false if `record` is not
-/// such an object.
+/// Calls `add` for each member of a JSON object of up to 32 levels. Returns false if `record` is
+/// not such an object.
 ///
 /// A member of a nested object is `outer.inner`. Whole numbers of int64, true and false become
-/// integers, strings bytes. Other numbers become doubles, infinite beyond the range of a float. Only
-/// whole numbers from 2^63 to 2^64 - 1, mostly hashes and ids, become bytes: their digits, which a
-/// double would round.
+/// integers, strings bytes. Other numbers become doubles, infinite beyond the range of a float.
+/// Only whole numbers from 2^63 to 2^64 - 1, mostly hashes and ids, become bytes: their digits,
+/// which a double would round.
 /// A list becomes a list of one of these kinds if all its values have that kind. Any other list
 /// becomes bytes, its text in JSON. null counts as missing, and so does an empty list, whose kind
 /// is unknown.
-/// Errors: `malformed_input` without file and offset, before the first call of `add`, if two members
-///         have one name: `a.b` may be a member itself, and also member `b` of `a`.
+/// Errors: `malformed_input` without file and offset, before the first call of `add`, if two
+///         members have one name: `a.b` may be a member itself, and also member `b` of `a`.
 /// Cost:   up to 25 times the memory of the record.
 Result<bool> for_each_member(ByteView record,
                              const std::function<void(std::string_view name, const JsonValues& values)>& add);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord framing: u64 length, masked CRC32C of the length, the record, masked CRC32C of the record. No header, no
-// end.
+// TFRecord framing: u64 length, masked CRC32C of the length, the record, masked CRC32C of the
+// record. No header, no end.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,11 @@ std::optional<std::uint64_t> decode_tfrecord_header(std::span<const std::byte, k
 /// Returns whether the CRC in a footer is that of `record`.
 bool check_tfrecord_footer(ByteView record, std::span<const std::byte, kTfrecordFooterBytes> in) noexcept;
 
-/// Cuts a stream of bytes, given piece by piece, into the records of a TFRecord file; checks both CRCs of each.
+/// Cuts a stream of bytes, given piece by piece, into the records of a TFRecord file; checks both
+/// CRCs of each.
 ///
-/// Ownership: borrows the piece that was fed; copies only records that span pieces. A record that was given is valid
-///            until the next call.
+/// Ownership: borrows the piece that was fed; copies only records that span pieces. A record that
+///            was given is valid until the next call.
 /// Threads:   none.
 /// Errors:    carry neither file nor offset; `record_offset()` is where the failed record begins.
 ///            The first error is final unless `can_skip()`, because a TFRecord has no marks to

@@ -88,8 +88,8 @@ class DOVETAIL_EXPORT DatasetWriter {
   Result<void> next_shard();
 
   /// Completes the last shard, writes the manifest and renames the folder to the target.
-  /// Errors: where only removing what was replaced fails, the message says so; the new dataset is in
-  ///         its place then.
+  /// Errors: where only removing what was replaced fails, the message says so; the new dataset is
+  ///         in its place then.
   Result<DatasetInfo> finish();
 
   /// Removes everything that was written. Does nothing after `finish()`.

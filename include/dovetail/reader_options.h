@@ -22,8 +22,8 @@
 
 namespace dovetail {
 
-/// How rows are handled whose block is damaged, whose record does not fit the columns, or is rejected
-/// by the transform. Steps, rows and ids stay as planned in every case.
+/// How rows are handled whose block is damaged, whose record does not fit the columns, or is
+/// rejected by the transform. Steps, rows and ids stay as planned in every case.
 enum class OnDamage : std::uint8_t {
   /// The reader stops with an error that names file, offset and records.
   fail,
@@ -122,9 +122,10 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// `Registration::required` requires that.
   SlotMemoryProvider slot_memory = {};
 
-  /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop` and
-  /// the destructor, or from a thread of its own. Warnings are: slots that are not registered, damage
-  /// that was skipped, hung reads, metrics not written or of another rank. Must not call the reader.
+  /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop`
+  /// and the destructor, or from a thread of its own. Warnings are: slots that are not registered,
+  /// damage that was skipped, hung reads, metrics not written or of another rank. Must not call the
+  /// reader.
   std::function<void(std::string_view)> log = {};
 
   // These help to find what limits a job.
@@ -132,8 +133,8 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// Records what the reader does and when. Costs nothing if it is null.
   std::shared_ptr<Timeline> timeline = {};
   /// Local path, one for each rank, of a Prometheus textfile of the stats; empty is none. It is
-  /// replaced by `open`, after a batch if 15 s have passed, at the end of an epoch, and by `stop`. A
-  /// write that fails is an error of `open`; later it is a warning, once.
+  /// replaced by `open`, after a batch if 15 s have passed, at the end of an epoch, and by `stop`.
+  /// A write that fails is an error of `open`; later it is a warning, once.
   std::string metrics = {};
   /// For measuring only: reads this many batches and delivers the same ones for ever, an upper
   /// bound for any reader. Each takes a slot of `memory_bytes`. At most the remaining steps of the

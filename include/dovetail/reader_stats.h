@@ -57,8 +57,8 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t direct_bytes = 0;  ///< Bytes of these reads.
   /// Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t cached_reads = 0;
-  /// Records that did not fit the columns, or were rejected by the transform, counted each time that
-  /// they were met.
+  /// Records that did not fit the columns, or were rejected by the transform, counted each time
+  /// that they were met.
   std::uint64_t unfit_records = 0;
   std::uint64_t retried_reads = 0;  ///< Second reads of blocks that failed their check.
   /// Batches in one-off memory because they did not fit their slot.

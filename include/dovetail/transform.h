@@ -79,9 +79,9 @@ struct DOVETAIL_EXPORT TransformInput {
 /// Cost:    one indirect call per record.
 struct DOVETAIL_EXPORT Transform {
   std::function<Result<void>(const TransformInput&, RowWriter&)> fill;
-  /// Called before calls of `fill` that follow each other on one thread; what it returns is destroyed
-  /// after them. For a lock that is too expensive to take per record. May be null. May throw only
-  /// `std::bad_alloc`, which ends the reader.
+  /// Called before calls of `fill` that follow each other on one thread; what it returns is
+  /// destroyed after them. For a lock that is too expensive to take per record. May be null. May
+  /// throw only `std::bad_alloc`, which ends the reader.
   std::function<std::shared_ptr<void>()> scope;
 
   /// Writes the row of record `i` of a batch.

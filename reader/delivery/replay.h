@@ -21,7 +21,8 @@ class Replay {
   bool wanted() const noexcept { return wanted_ > 0; }
   /// Whether all batches are kept. The reader reads nothing more then.
   bool complete() const noexcept { return wanted() && kept_.size() == wanted_; }
-  /// Keeps the next batch. Needs: `wanted() && !complete()`, and that each batch has a slot of its own.
+  /// Keeps the next batch. Needs: `wanted() && !complete()`, and that each batch has a slot of its
+  /// own.
   void keep(const ReadyBatches& batch) { kept_.push_back(batch); }
   /// If `queue` is empty, pushes all kept batches. Needs: `complete()`.
   void refill(ReadyQueue& queue) const;

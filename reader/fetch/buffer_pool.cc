@@ -15,11 +15,12 @@ std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) n
   return bytes.subspan(before, (bytes.size() - before) / page * page);
 }
 
-// Allocators keep freed memory that lies between live blocks, in several heaps. Buffers of many sizes within the budget
-// would therefore stay resident at twice its size or more.
+// Allocators keep freed memory that lies between live blocks, in several heaps. Buffers of many
+// sizes within the budget would therefore stay resident at twice its size or more.
 void AlignedBuffer::give_up() noexcept {
   constexpr std::size_t kWorthACall = 16384;
-  // The system's page size: the kernel rounds up to it, so a smaller value would free bytes behind the buffer.
+  // The system's page size: the kernel rounds up to it, so a smaller value would free bytes behind
+  // the buffer.
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::span<std::byte> pages = whole_pages({data_, size_}, page);
   if (pages.size() >= kWorthACall) (void)::madvise(pages.data(), pages.size(), MADV_DONTNEED);

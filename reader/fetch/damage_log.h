@@ -13,7 +13,8 @@
 
 namespace dovetail::detail {
 
-/// Records of a shard that cannot be delivered: those of a damaged block, or of a shard that cannot be opened.
+/// Records of a shard that cannot be delivered: those of a damaged block, or of a shard that cannot
+/// be opened.
 struct Loss {
   std::uint32_t shard = 0;
   std::uint64_t first_record = 0;  ///< Records [first_record, end_record) of the shard.

@@ -66,7 +66,8 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
   if (rules_.record_bytes != 0 && entry.raw_bytes != std::uint64_t{entry.records} * rules_.record_bytes) {
     return Error(Errc::index_mismatch, "records are not all of " + std::to_string(rules_.record_bytes) + " bytes");
   }
-  // A TFRecord's records stay where they are read; only their ends are decoded, into separate memory.
+  // A TFRecord's records stay where they are read; only their ends are decoded, into separate
+  // memory.
   std::vector<std::byte> ends;
   std::span<std::byte> out;
   if (keeps_stored(*file_)) {

@@ -33,7 +33,8 @@ namespace dovetail::detail {
 /// once all rows walked until then are filled. A claimed piece is always filled, even if its group
 /// is closed meanwhile.
 ///
-/// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
+/// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a
+///          time.
 class RunStore final : public RunMemory {
  public:
   using Clock = std::chrono::steady_clock;

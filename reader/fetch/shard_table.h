@@ -79,7 +79,8 @@ class ShardTable {
     bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened);
-  /// Keeps an opened shard, and drops others if there are too many. Errors: those of opening; out of memory.
+  /// Keeps an opened shard, and drops others if there are too many. Errors: those of opening; out
+  /// of memory.
   Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened, std::list<Open>& closing) noexcept;
   void let_go_locked(std::list<Open>& closing) noexcept;
   void mark_found_locked(Open& open) noexcept;

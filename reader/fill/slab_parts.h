@@ -38,8 +38,8 @@ constexpr bool is_damaged_empty(RowStatus status) noexcept {
   return is_damaged(status) && status == damaged_empty(status);
 }
 
-/// Counts the rows of each status. Invalid values count as `empty`: with replay, the trainer may have written into the
-/// batch.
+/// Counts the rows of each status. Invalid values count as `empty`: with replay, the trainer may
+/// have written into the batch.
 std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept;
 
 }  // namespace dovetail::detail

@@ -7,8 +7,9 @@
 
 namespace dovetail::detail {
 
-/// A mutex that is mostly held for well under a microsecond. A thread that finds it taken retries for
-/// some microseconds, then sleeps briefly between tries, because its holder is slow or suspended.
+/// A mutex that is mostly held for well under a microsecond. A thread that finds it taken retries
+/// for some microseconds, then sleeps briefly between tries, because its holder is slow or
+/// suspended.
 ///
 /// A reader takes the mutex once per batch, which may be as small as 4 KB. The mutex keeps no queue
 /// of sleeping threads, so it costs half of a `std::mutex`.

@@ -40,7 +40,8 @@ Result<void> check(const char* name, std::uint32_t value) {
 
 }  // namespace
 
-/// The thread that takes batches from the reader and starts their copies, and the queue between it and the trainer.
+/// The thread that takes batches from the reader and starts their copies, and the queue between it
+/// and the trainer.
 class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)

@@ -89,8 +89,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// core is busy with reading. The trainer then counts as one of the reader's threads.
   bool busy_trainer() const noexcept { return pace_.busy.load(std::memory_order_relaxed); }
 
-  // The trainer's side. A synchronous request calls `begin`. While its thread helps, it calls `take` after each job.
-  // When there is no job, it calls `stand_still` and `wait`.
+  // The trainer's side. A synchronous request calls `begin`. While its thread helps, it calls
+  // `take` after each job. When there is no job, it calls `stand_still` and `wait`.
 
   /// Begins a request. If an outcome is available now, sets it and returns true. Else the trainer
   /// may do jobs from `now` on.
@@ -104,8 +104,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
   void async_next(Handler handler);
 
-  /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops ready items. Call
-  /// `complete` next.
+  /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops ready
+  /// items. Call `complete` next.
   void stop();
 
   std::optional<Error> error() const;

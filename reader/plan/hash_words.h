@@ -8,7 +8,8 @@
 
 namespace dovetail::detail {
 
-/// A 128-bit hash of a list of 64-bit words, the same on every machine. docs/order.md, "Hash of words".
+/// A 128-bit hash of a list of 64-bit words, the same on every machine. docs/order.md, "Hash of
+/// words".
 ///
 /// Not cryptographic. The length is hashed first, so lists of different lengths do not collide by
 /// padding.

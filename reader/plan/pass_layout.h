@@ -28,9 +28,9 @@ struct PassKey {
 /// the groups of interleaved runs, and the keys of its pool.
 ///
 /// Threads: const calls may run concurrently.
-/// Cost:    memory for the lane's runs, and for every run whose length is not the most common one. Shards with one run
-///          length have at most two such runs each; a lane that mixes shards of several run lengths stores every run
-///          of the less common lengths.
+/// Cost:    memory for the lane's runs, and for every run whose length is not the most common one.
+///          Shards with one run length have at most two such runs each; a lane that mixes shards of
+///          several run lengths stores every run of the less common lengths.
 class PassLayout {
  public:
   PassLayout(LaneRuns runs, const PassKey& key);

@@ -111,8 +111,8 @@ class UringStorage final : public Storage {
 
   // Used by the ring's thread only.
   ::io_uring ring_{};
-  /// One buffer for each piece. Reads past the page cache go there first, because their memory, size
-  /// and offset must be aligned.
+  /// One buffer for each piece. Reads past the page cache go there first, because their memory,
+  /// size and offset must be aligned.
   std::unique_ptr<std::byte[], Unmap> buffers_;
   bool registered_ = false;
   bool wake_armed_ = false;

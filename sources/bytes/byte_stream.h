@@ -24,10 +24,12 @@ struct StreamPiece {
   std::uint64_t input_end = 0;
 };
 
-/// The decoded bytes of a file from its beginning to its end, in pieces that depend on the file's bytes alone.
+/// The decoded bytes of a file from its beginning to its end, in pieces that depend on the file's
+/// bytes alone.
 ///
 /// Ownership: a piece is valid until the next call.
-/// Errors:    `truncated` and `decompression` for compressed files, and the system's; with path and offset in the file.
+/// Errors:    `truncated` and `decompression` for compressed files, and the system's; with path and
+///            offset in the file.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;

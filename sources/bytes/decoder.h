@@ -24,13 +24,14 @@ class Decoder {
   virtual bool at_end() const noexcept = 0;
 };
 
-/// Gzip, bzip2, xz and Zstandard in any number of consecutive members (streams, frames); a single zlib stream;
-/// TensorFlow's Snappy. Data after a member that is not another member is an error. So is a wrong or unknown checksum.
+/// Gzip, bzip2, xz and Zstandard in any number of consecutive members (streams, frames); a single
+/// zlib stream; TensorFlow's Snappy. Data after a member that is not another member is an error. So
+/// is a wrong or unknown checksum.
 ///
 /// Needs:  a compression, not `none`.
 /// Errors: the system's, if memory is short.
-/// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2; for xz and Zstandard the window that the file claims, at most
-///         128 MiB: a larger claim is an error.
+/// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2; for xz and Zstandard the window that the file
+///         claims, at most 128 MiB: a larger claim is an error.
 Result<std::unique_ptr<Decoder>> make_decoder(Compression compression);
 
 }  // namespace dovetail::detail

@@ -22,7 +22,8 @@ class MemberDecoder : public Decoder {
  protected:
   /// Advances both. Returns whether the member has ended.
   virtual Result<bool> decode(ByteView& in, std::span<std::byte>& out) = 0;
-  /// Prepares for the member at the beginning of `in`, which is not empty; may skip bytes between members.
+  /// Prepares for the member at the beginning of `in`, which is not empty; may skip bytes between
+  /// members.
   virtual Result<void> begin_next(ByteView& in) = 0;
 
  private:

@@ -18,7 +18,8 @@ class SkipTally {
  public:
   static constexpr std::size_t kShown = 20;
 
-  /// `place` is the position on the line of all sources. Unless `named`, the record is only counted.
+  /// `place` is the position on the line of all sources. Unless `named`, the record is only
+  /// counted.
   void add(std::uint64_t place, const SkippedRecord& record, bool named = true);
   void add(const SkipTally& other);
   std::uint64_t count() const noexcept { return count_; }
@@ -39,8 +40,9 @@ class SkipTally {
 
 /// Records left out by one reader of a line, by shares of the line.
 ///
-/// A reader continues beyond its share until it finds a record, and may begin the next share there. Records skipped on
-/// the way belong to that share, if the same reader reads it. So each share is counted exactly by its reader.
+/// A reader continues beyond its share until it finds a record, and may begin the next share there.
+/// Records skipped on the way belong to that share, if the same reader reads it. So each share is
+/// counted exactly by its reader.
 /// Cost: some errors, and a number for each share between its own and the next record.
 class ShareSkips {
  public:

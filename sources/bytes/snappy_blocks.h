@@ -13,12 +13,14 @@
 
 namespace dovetail::detail {
 
-/// Decodes TensorFlow's SNAPPY: blocks, each a big-endian u32 with its stored length and a raw Snappy stream. Block
-/// ends are unrelated to records. It is not the framing format of Snappy, and has no checksum.
+/// Decodes TensorFlow's SNAPPY: blocks, each a big-endian u32 with its stored length and a raw
+/// Snappy stream. Block ends are unrelated to records. It is not the framing format of Snappy, and
+/// has no checksum.
 ///
-/// Errors: also `bad_length` for a block above a GiB, stored or decoded; TensorFlow writes blocks of 256 KiB, or of one
-///         record.
-/// Cost:   one block, stored and decoded; at most about 22 times the bytes read, even if a length claims more.
+/// Errors: also `bad_length` for a block above a GiB, stored or decoded; TensorFlow writes blocks
+///         of 256 KiB, or of one record.
+/// Cost:   one block, stored and decoded; at most about 22 times the bytes read, even if a length
+///         claims more.
 class SnappyBlocks final : public Decoder {
  public:
   Result<void> run(ByteView& in, std::span<std::byte>& out) override;
@@ -34,8 +36,9 @@ class SnappyBlocks final : public Decoder {
   std::size_t given_ = 0;  // bytes of these that were returned
 };
 
-/// Decodes up to `out.size()` bytes from the beginning of such blocks, given the `head` of a file of `file_bytes`, even
-/// if the first block is incomplete. Returns the number of bytes; 0 if the head cannot be such blocks.
+/// Decodes up to `out.size()` bytes from the beginning of such blocks, given the `head` of a file
+/// of `file_bytes`, even if the first block is incomplete. Returns the number of bytes; 0 if the
+/// head cannot be such blocks.
 std::size_t snappy_blocks_head(ByteView head, std::uint64_t file_bytes, std::span<std::byte> out);
 
 }  // namespace dovetail::detail

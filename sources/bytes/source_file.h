@@ -15,8 +15,8 @@ namespace dovetail::detail {
 /// A regular file that is read once, from its beginning to its end.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  the system's, with the path, and the offset of a failed read; `file_changed` if it ends before its size at
-///          opening, because a cut file must not look complete.
+/// Errors:  the system's, with the path, and the offset of a failed read; `file_changed` if it ends
+///          before its size at opening, because a cut file must not look complete.
 class SourceFile {
  public:
   /// Errors: also `unknown_format` for anything but a regular file.
@@ -35,8 +35,8 @@ class SourceFile {
   /// Called before each `read`; returning true makes it fail with `operation_canceled`.
   void watch(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
 
-  /// Fills `out`; returns less only at the end of the file, so that results do not depend on how the system divides
-  /// reads. Returns the bytes read.
+  /// Fills `out`; returns less only at the end of the file, so that results do not depend on how
+  /// the system divides reads. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
   /// Whether a writer of this library is writing it, as far as the file system shows.
   bool is_being_written() const noexcept;

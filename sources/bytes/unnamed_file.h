@@ -7,7 +7,8 @@
 
 namespace dovetail::detail {
 
-/// Opens a new unnamed file in a folder for reading and writing. It is removed with the last descriptor.
+/// Opens a new unnamed file in a folder for reading and writing. It is removed with the last
+/// descriptor.
 /// Errors: the system's.
 Result<int> open_unnamed(const OutputFolder& folder);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that are compressed as a whole: the records of the plain file, whatever they were compressed with, and never
-// those of a file that is cut, damaged or followed by something else.
+// Sources that are compressed as a whole: the records of the plain file, whatever they were
+// compressed with, and never those of a file that is cut, damaged or followed by something else.
 #include <zlib.h>
 
 #include <array>
@@ -132,7 +132,8 @@ TEST_F(CompressedSourceTest, IsKnownWithoutItsName) {
   }
 }
 
-// Of a block or a frame that is larger than what is looked at of a plain file nothing is decoded before it is there.
+// Of a block or a frame that is larger than what is looked at of a plain file nothing is decoded
+// before it is there.
 TEST_F(CompressedSourceTest, IsKnownWhereBlocksAreLarge) {
   std::vector<test::TarEntry> members;
   for (const std::string& record : test::sample_records(3, 900'000, 5)) {
@@ -282,7 +283,8 @@ TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
   }
 }
 
-// A changed byte may be one that says nothing, such as the time in a gzip; then the records are those that were.
+// A changed byte may be one that says nothing, such as the time in a gzip; then the records are
+// those that were.
 TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
   const Content& content = contents_[2];
   const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
@@ -338,7 +340,8 @@ TEST_F(CompressedSourceTest, MayBeEmpty) {
 TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
   const std::string text = "one\ntwo\n";
   std::string xz = test::compress(text, Compression::xz);
-  // The size of the dictionary in the header of the first block: 2^30 bytes, and the CRC of that header.
+  // The size of the dictionary in the header of the first block: 2^30 bytes, and the CRC of that
+  // header.
   constexpr std::size_t kBlock = 12;
   const std::size_t header = (static_cast<unsigned char>(xz[kBlock]) + 1u) * 4;
   const std::size_t properties = xz.find("\x21\x01", kBlock);

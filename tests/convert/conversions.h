@@ -59,7 +59,8 @@ class ConversionTest : public SourceTest {
     return names;
   }
 
-  /// As a process leaves it that was killed when it had exchanged the dataset in `out_` with the one that is `staged_` now.
+  /// As a process leaves it that was killed when it had exchanged the dataset in `out_` with the
+  /// one that is `staged_` now.
   void mark_as_exchanged() const {
     struct stat replaced {};
     ASSERT_EQ(::stat(staged_.c_str(), &replaced), 0);

@@ -375,7 +375,8 @@ class RealDataTest : public ConvertTest {
     data_ = folder;
   }
 
-  // Decoded apart from the library: TFRecord framing as docs and other programs know it, CRCs not looked at.
+  // Decoded apart from the library: TFRecord framing as docs and other programs know it, CRCs not
+  // looked at.
   static test::Records unframe(std::string_view bytes) {
     test::Records records;
     while (!bytes.empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and types of the columns of CSV files: the same over all files of a source, and over all sources of a conversion.
+// Names and types of the columns of CSV files: the same over all files of a source, and over all
+// sources of a conversion.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IDX files, the format of MNIST: images with and without their labels, other types, and sizes that do not fit.
+// IDX files, the format of MNIST: images with and without their labels, other types, and sizes that
+// do not fit.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in a folder and is no part of the source: it is left out and counted, and has no say in what the source is.
+// What lies in a folder and is no part of the source: it is left out and counted, and has no say in
+// what the source is.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards of MosaicML that are compressed as a whole: what they hold, and that the index is not believed.
+// Shards of MosaicML that are compressed as a whole: what they hold, and that the index is not
+// believed.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MosaicML's shards: columns of fixed and of varying size, an index that disagrees, and names that lead elsewhere.
+// MosaicML's shards: columns of fixed and of varying size, an index that disagrees, and names that
+// lead elsewhere.
 #include <bit>
 #include <cstdint>
 #include <filesystem>

@@ -215,7 +215,8 @@ TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
   }
 }
 
-// With a fact of its manifest replaced, or added where `old` is empty; of all its records only the first `most`.
+// With a fact of its manifest replaced, or added where `old` is empty; of all its records only the
+// first `most`.
 void rewrite_part(const std::string& path, const std::string& old, const std::string& text, std::size_t most = ~0ull) {
   RecordReader reader = RecordReader::open(path).value();
   test::Records records;

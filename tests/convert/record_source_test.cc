@@ -45,7 +45,8 @@ class RecordSourceTest : public test::SourceTest {
 };
 
 TEST_F(RecordSourceTest, TakesEveryFileBelowAFolderInBytewiseOrder) {
-  // '-' and '.' sort before '/', which sorts before letters: the order is that of whole paths, not of folders.
+  // '-' and '.' sort before '/', which sorts before letters: the order is that of whole paths, not
+  // of folders.
   put("b/one", "5");
   put("b-", "3");
   put("b.txt", "4");
@@ -140,7 +141,8 @@ TEST_F(RecordSourceTest, RefusesFilesAboveTheLimit) {
               test::Fails(Errc::record_too_large).in(root_ + "/a"));
 }
 
-// The kernel's own files have a size of 0 and bytes all the same, as a file has that grows while it is read.
+// The kernel's own files have a size of 0 and bytes all the same, as a file has that grows while it
+// is read.
 TEST_F(RecordSourceTest, NoticesThatAFileIsNotOfItsSize) {
   fs::create_symlink("/proc/self/status", root_ + "/status");
   EXPECT_THAT(error_of(""), test::Fails(Errc::file_changed).in(root_ + "/status"));

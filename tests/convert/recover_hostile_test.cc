@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards whose checksums are good and whose blocks or counts are not: made to mislead, or by a faulty writer.
+// Shards whose checksums are good and whose blocks or counts are not: made to mislead, or by a
+// faulty writer.
 #include <dovetail/recover.h>
 
 #include <algorithm>
@@ -207,7 +208,8 @@ TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
   Bytes file = unfinished(spec);
   for (const std::size_t gone : {6u, 8u, 11u})
     file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
-  // Two that follow each other beat block 7, which stands alone, but not the chain of 0 to 5, whose numbers they have.
+  // Two that follow each other beat block 7, which stands alone, but not the chain of 0 to 5, whose
+  // numbers they have.
   for (const std::size_t i : {9u, 10u}) {
     forge(file, good.blocks[i].offset, [](format::BlockHeader& header, std::span<std::byte>) { header.sequence -= 7; });
   }
@@ -235,7 +237,8 @@ TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
   EXPECT_EQ(report.lost[2].offset + report.lost[2].bytes, good.blocks.back().offset + good.blocks.back().span_bytes());
 }
 
-/// Headers that all claim the same bytes, at every place where one can be, behind a shard's beginning.
+/// Headers that all claim the same bytes, at every place where one can be, behind a shard's
+/// beginning.
 Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
   Bytes file = format::test::make_shard({.records = {"first", "second"}}).bytes;
   const std::uint64_t file_id = format::make_file_id(format::test::sample_dataset_id(), 3);
@@ -293,7 +296,8 @@ TEST_F(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
   }
 }
 
-// Such files tell nothing of the records that all shards have in common, so one after the other is searched for that.
+// Such files tell nothing of the records that all shards have in common, so one after the other is
+// searched for that.
 TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
   const std::size_t shard_bytes = format::test::make_shard({.records = {"first", "second"}}).bytes.size();
   for (const auto& [name, times] : {std::pair("a.dvt", 9u), std::pair("part-00000-of-00001.dvt", 16u)}) {

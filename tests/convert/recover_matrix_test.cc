@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of damage done to small shards at every place: what was not touched is recovered, in order and alone, and what
-// is missing is told.
+// Every kind of damage done to small shards at every place: what was not touched is recovered, in
+// order and alone, and what is missing is told.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +56,8 @@ bool is_in(const Bytes& file, ByteView piece) {
 
 enum class Claims {
   all,
-  /// Records of another version may be among those of the sample; then the report says that something is wrong.
+  /// Records of another version may be among those of the sample; then the report says that
+  /// something is wrong.
   may_mix_versions,
 };
 
@@ -122,7 +123,8 @@ class Checker {
   }
 
  private:
-  // Each record is either saved or in one region; those behind the last region only where nothing tells how many there were.
+  // Each record is either saved or in one region; those behind the last region only where nothing
+  // tells how many there were.
   void compare_regions(const std::vector<bool>& saved, const RecoverReport& report) {
     std::vector<int> lost(saved.size(), 0);
     for (const LostRange& region : report.lost) {
@@ -287,7 +289,8 @@ TEST(RecoverMatrixTest, BytesThatAreDroppedOrInsertedCostTheBlocksThatTheyTouch)
   });
 }
 
-/// One of many kinds of damage, at a random place; all but flipped bits in units in which disks and file systems lose bytes.
+/// One of many kinds of damage, at a random place; all but flipped bits in units in which disks and
+/// file systems lose bytes.
 void damage_at_random(Bytes& bytes, const Bytes& foreign, format::test::Draws& draws) {
   if (bytes.size() < kPage / 2) return;
   const std::size_t unit = draws.below(2) == 0 ? kAlignment : 512;

@@ -298,7 +298,8 @@ TEST_F(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
   test::write_file(folder_ / "a.dvi", as_chars(index));
   expect_fails(Errc::unknown_format, folder_ / "a.dvi", out_);
 
-  // Neither file header nor first block nor trailer: that it is a manifest shows only in what is found.
+  // Neither file header nor first block nor trailer: that it is a manifest shows only in what is
+  // found.
   Bytes manifest = format::test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
   std::fill_n(manifest.begin(), 128, std::byte{0});
   std::fill_n(manifest.end() - 64, 64, std::byte{0});

@@ -263,7 +263,8 @@ TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
       << "shards beyond the new ones go";
 }
 
-// Killed when the dataset had its place, and all that was left to do was to remove the marks and what it replaced.
+// Killed when the dataset had its place, and all that was left to do was to remove the marks and
+// what it replaced.
 TEST_F(ResumeTest, SucceedsWhereItWasStoppedOnceTheDatasetWasPublished) {
   ConvertOptions whole = twelve_shards();
   whole.writer.shard.dataset_id.reset();

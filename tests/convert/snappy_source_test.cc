@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecords as TensorFlow writes them with SNAPPY, compressed here with the packaged library: blocks of any size, cut,
-// damaged and hostile.
+// TFRecords as TensorFlow writes them with SNAPPY, compressed here with the packaged library:
+// blocks of any size, cut, damaged and hostile.
 #include <cstdint>
 #include <string>
 #include <string_view>

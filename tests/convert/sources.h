@@ -27,8 +27,8 @@ std::string inflate(std::string_view bytes);
 /// What TensorFlow writes for SNAPPY, in blocks of up to so many bytes.
 std::string snappy_blocks(std::string_view bytes, std::size_t block_bytes);
 
-/// A member of a tar in the form of POSIX: its header, its bytes and their padding. The size that the header claims can be
-/// another one.
+/// A member of a tar in the form of POSIX: its header, its bytes and their padding. The size that
+/// the header claims can be another one.
 struct TarEntry {
   std::string name;
   std::string bytes;
@@ -54,8 +54,8 @@ Result<Records> read_source(const std::string& path, const SourceOptions& option
 /// The Examples of a source, each as `example_text` has it.
 std::vector<std::string> read_texts(const std::string& path, const SourceOptions& options = {});
 
-/// The records with [begin, end) input bytes before them, and whether all such ranges, cut in several ways, hold each
-/// record of the source once: the numbers of parts for which they do not.
+/// The records with [begin, end) input bytes before them, and whether all such ranges, cut in
+/// several ways, hold each record of the source once: the numbers of parts for which they do not.
 std::vector<std::uint64_t> parts_that_differ(const std::string& path, const SourceOptions& options = {});
 
 }  // namespace dovetail::test

@@ -241,7 +241,8 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
         << to_string(format);
   }
   EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
-  // What somebody else is still writing stays. What is left of an export to another number of files goes, too.
+  // What somebody else is still writing stays. What is left of an export to another number of files
+  // goes, too.
   const std::string busy = out_ + "/.data-00000-of-00004.tfrecord.gz.partial-8-0123abcd";
   const std::string other = out_ + "/.data-00000-of-00005.tfrecord.gz.partial-9-0123abcd";
   for (const std::string& path : {busy, other}) test::write_file(path, "begun");

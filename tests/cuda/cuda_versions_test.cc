@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the driver where the runtime is too old to tell has to be what a newer one tells.
+// What is asked of the driver where the runtime is too old to tell has to be what a newer one
+// tells.
 #include "reader/memory/cuda_versions.h"
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader on a device to which something happens at the n-th call of CUDA, for every n until a run passes untouched: it is
-// cancelled, stopped or destroyed, the call fails, or the device does, for good. Only the emulated device can be told to.
+// A reader on a device to which something happens at the n-th call of CUDA, for every n until a run
+// passes untouched: it is cancelled, stopped or destroyed, the call fails, or the device does, for
+// good. Only the emulated device can be told to.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,8 @@ using testing::Act;
 using testing::Rows;
 using Trainer = testing::InterruptedTrainer<DeviceReader, DeviceBatch, AtCall>;
 
-// Calls that ask an event are many on a slow machine and few of them end an epoch: fewer samples than this can miss all.
+// Calls that ask an event are many on a slow machine and few of them end an epoch: fewer samples
+// than this can miss all.
 constexpr std::uint64_t kStep = testing::kSanitized ? 3 : 1;
 
 const testing::SampleShape kFewRecords{
@@ -52,7 +54,8 @@ class DeviceCallsTest : public DeviceTest {
     return DeviceReader::open(std::move(*host), {});
   }
 
-  /// Adds the rows of a batch once its copy has ended, bytes checked; false where the device has failed for good.
+  /// Adds the rows of a batch once its copy has ended, bytes checked; false where the device has
+  /// failed for good.
   bool append(DeviceBatch& batch, Rows& rows) const {
     Result<void> waits = batch.wait_on(stream());
     if (!waits.has_value()) {
@@ -75,8 +78,8 @@ class DeviceCallsTest : public DeviceTest {
     return true;
   }
 
-  /// An epoch in which one call fails, or from there on all of them: what is delivered is right, until an error of the
-  /// device, and nothing stays behind. Whether there were so many calls.
+  /// An epoch in which one call fails, or from there on all of them: what is delivered is right,
+  /// until an error of the device, and nothing stays behind. Whether there were so many calls.
   bool read_with_failure(std::uint64_t n, cudaError_t error, bool for_good) {
     std::string failed;
     AtCall failure(

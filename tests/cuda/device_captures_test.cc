@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What captures of streams into graphs, and contexts on devices, mean to the library. Emulated only: a test must not leave
-// captures or contexts of a device to those after it.
+// What captures of streams into graphs, and contexts on devices, mean to the library. Emulated
+// only: a test must not leave captures or contexts of a device to those after it.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -186,7 +186,8 @@ TEST_F(DeviceReaderTest, ACancelledRequestLosesNoBatch) {
   std::uint64_t next_step = 0;
   for (int turn = 0; turn < 200; ++turn) {
     asio::cancellation_signal signal;
-    // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does not see libstdc++ count.
+    // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does
+    // not see libstdc++ count.
     std::promise<std::pair<boost::system::error_code, std::optional<DeviceBatch>>> promise;
     auto outcome = promise.get_future();
     reader.async_next_device(asio::bind_cancellation_slot(
@@ -235,7 +236,8 @@ TEST_F(DeviceReaderTest, StoppingEndsARequestAndKeepsBatches) {
 }
 
 TEST_F(DeviceReaderTest, DestroyingItEndsAnOutstandingRequest) {
-  // The slab of the only batch that may be ahead cannot come: the reader's slots wait behind a stream that is held.
+  // The slab of the only batch that may be ahead cannot come: the reader's slots wait behind a
+  // stream that is held.
   std::optional<BatchReader> from = host(0);
   Hold hold(stream_);
   for (std::uint32_t slot = from->stats().slots; slot > 0; --slot) {

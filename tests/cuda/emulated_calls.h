@@ -9,8 +9,9 @@
 
 namespace dovetail::test::emulated_cuda {
 
-/// While it lives, the n-th call of all functions from now, on whatever thread, runs `at` with its name before it does
-/// anything, once, and then fails if `error` is one. Only one may live at a time.
+/// While it lives, the n-th call of all functions from now, on whatever thread, runs `at` with its
+/// name before it does anything, once, and then fails if `error` is one. Only one may live at a
+/// time.
 class AtCall {
  public:
   using At = std::function<void(std::string_view function)>;

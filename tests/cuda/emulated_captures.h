@@ -28,7 +28,8 @@ class Capture {
   cudaError_t take() const noexcept { return invalidated() ? cudaErrorStreamCaptureInvalidated : cudaSuccess; }
   bool invalidated() const noexcept { return invalidated_.load(std::memory_order_relaxed); }
   void invalidate() noexcept { invalidated_.store(true, std::memory_order_relaxed); }
-  /// Whether a thread must not make potentially unsafe calls meanwhile, unless its own mode is relaxed.
+  /// Whether a thread must not make potentially unsafe calls meanwhile, unless its own mode is
+  /// relaxed.
   bool forbids_unsafe_calls(std::thread::id thread) const noexcept {
     if (invalidated()) return false;
     return mode_ == cudaStreamCaptureModeGlobal || (mode_ == cudaStreamCaptureModeThreadLocal && thread == thread_);
@@ -43,7 +44,8 @@ class Capture {
 
 /// The captures that have not ended.
 ///
-/// Threads: all functions may be called from any thread. They only share the lock, but for `begin`, `end` and `clear`, so
+/// Threads: all functions may be called from any thread. They only share the lock, but for `begin`,
+///          `end` and `clear`, so
 /// that calls order nothing between their threads where there is no capture.
 class Captures {
  public:

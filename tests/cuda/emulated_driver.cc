@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the emulation depends on the version of the toolkit, and the functions of the driver that the library asks for
-// where its runtime is too old to tell.
+// What of the emulation depends on the version of the toolkit, and the functions of the driver that
+// the library asks for where its runtime is too old to tell.
 #include <cudaTypedefs.h>
 
 #include <array>

@@ -36,7 +36,8 @@ class EmulatedRuntimeTest : public ::testing::Test {
     EXPECT_EQ(leftovers(), "");
   }
 
-  /// What is on the device, without a call that might wait for it. Only after the copy is known to be complete.
+  /// What is on the device, without a call that might wait for it. Only after the copy is known to
+  /// be complete.
   std::string on_device() const { return {device_, kBytes}; }
 
   cudaStream_t stream_ = nullptr;

@@ -95,7 +95,8 @@ struct Range {
   int device;
 };
 
-/// A moment in a stream or in a capture, which has a place in a graph instead; neither where it was never recorded.
+/// A moment in a stream or in a capture, which has a place in a graph instead; neither where it was
+/// never recorded.
 struct Moment {
   std::shared_ptr<Stream> stream = nullptr;
   std::uint64_t number = 0;
@@ -132,13 +133,14 @@ struct ThreadState {
 };
 ThreadState& this_thread();
 
-/// The one runtime. Calls only share the lock of the tables, so that they order nothing between their threads.
+/// The one runtime. Calls only share the lock of the tables, so that they order nothing between
+/// their threads.
 class State {
  public:
   static State& get();
 
-  /// Of a stream that is there; a default stream belongs to the device that is current, and a thread's to that thread as
-  /// well, for which it is made here.
+  /// Of a stream that is there; a default stream belongs to the device that is current, and a
+  /// thread's to that thread as well, for which it is made here.
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Event> event(cudaEvent_t handle) const;
   cudaStream_t add_stream(int device);

@@ -6,8 +6,8 @@ using namespace dovetail::test::emulated_cuda::detail;
 
 namespace {
 
-/// What the stream answers that is asked for its work, or waited for: a capture, of which nothing will ever be done, does
-/// not bear the question, whatever the mode of the thread.
+/// What the stream answers that is asked for its work, or waited for: a capture, of which nothing
+/// will ever be done, does not bear the question, whatever the mode of the thread.
 template <class Ask>
 cudaError_t ask_stream(cudaStream_t handle, const Ask& ask) {
   const auto stream = State::get().stream(handle);

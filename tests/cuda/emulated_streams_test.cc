@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::Each;
 
-/// Overwrites bytes that a stream has still to read, which is the error that the thread sanitizer is there to find.
+/// Overwrites bytes that a stream has still to read, which is the error that the thread sanitizer
+/// is there to find.
 __attribute__((no_sanitize("thread"))) void overwrite_unseen(volatile char* bytes, char value) {
   for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = value;
 }

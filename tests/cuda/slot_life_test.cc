@@ -28,8 +28,8 @@ class SlotLifeTest : public DeviceTest {
  protected:
   enum class Event { recorded, ignored };
 
-  /// Reads four epochs, copying each batch to its own place behind work that holds the stream up; how many copies are not
-  /// what the batch was.
+  /// Reads four epochs, copying each batch to its own place behind work that holds the stream up;
+  /// how many copies are not what the batch was.
   std::size_t wrong_copies(Event event, Registration registration = Registration::required) {
     ReaderOptions of_reader = options(4);
     of_reader.registration = registration;

@@ -78,8 +78,8 @@ void shift_bytes(const Bytes& whole, std::size_t size, const Take& take);
 void move_blocks(const SampleFile& sample, const Take& take);
 /// Puts each block of another file before, in the place of, and over each block here.
 void put_blocks(const SampleFile& sample, const SampleFile& other, const Take& take);
-/// Takes header, blocks and trailer from either file, in every choice but the first. Nothing where the files differ in
-/// size or have more than ten blocks.
+/// Takes header, blocks and trailer from either file, in every choice but the first. Nothing where
+/// the files differ in size or have more than ten blocks.
 void mix_parts(const SampleFile& sample, const SampleFile& other, const Take& take);
 
 }  // namespace dovetail::test

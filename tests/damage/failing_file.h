@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that the system can no longer read. The program is linked with --wrap for the calls that read, so that what runs
-// is the library's own code around the real calls.
+// Files that the system can no longer read. The program is linked with --wrap for the calls that
+// read, so that what runs is the library's own code around the real calls.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests damaged at every place, of other datasets and versions, and shards exchanged below an intact one: a dataset is
-// as it was written, or what is wrong is told before a record of it is given.
+// Manifests damaged at every place, of other datasets and versions, and shards exchanged below an
+// intact one: a dataset is as it was written, or what is wrong is told before a record of it is
+// given.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -37,7 +38,8 @@ std::string record(std::uint32_t shard, std::uint64_t i, char version) {
   return std::to_string(shard) + '/' + std::to_string(i) + ' ' + std::string(20, version);
 }
 
-/// A dataset of shards of equal shape. Versions differ in the bytes of records, but for those of shard 0.
+/// A dataset of shards of equal shape. Versions differ in the bytes of records, but for those of
+/// shard 0.
 Infos write_version(const std::string& folder, const DatasetId& id, char version, std::uint32_t shards = kShards) {
   DatasetWriterOptions options{
       .shard = {.codec = Codec::none, .run_records = 2, .dataset_id = id}, .shard_bytes = 0, .encode_threads = 1};
@@ -77,7 +79,8 @@ class DamagedManifestTest : public ::testing::Test {
     return format::test::make_shard(spec).bytes;
   }
 
-  /// What opens has all shards as they were written, or tells of those that are not before it gives a record of them.
+  /// What opens has all shards as they were written, or tells of those that are not before it gives
+  /// a record of them.
   void check(const Bytes& manifest) {
     ++count_;
     manifest_.write(as_chars(manifest));
@@ -233,7 +236,8 @@ TEST_F(DamagedManifestTest, AnOlderManifestDoesNotFitNewerShards) {
   test::flip_bits(older_, 7 * kManifestStep, take());
 }
 
-// Shards exchanged, repeated, of other versions and datasets, empty and gone, below an intact manifest.
+// Shards exchanged, repeated, of other versions and datasets, empty and gone, below an intact
+// manifest.
 TEST_F(DamagedManifestTest, NoOtherFilePassesForAShard) {
   const Dataset dataset = Dataset::open(folder_ / "data").value();
   std::vector<Bytes> shards;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards that are cut, overwritten, exchanged, removed or become unreadable while ranks read them: every rank still makes
-// its planned steps with its planned ids, and bytes of a row are its record's or the row is marked.
+// Shards that are cut, overwritten, exchanged, removed or become unreadable while ranks read them:
+// every rank still makes its planned steps with its planned ids, and bytes of a row are its
+// record's or the row is marked.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -127,7 +128,8 @@ class HarmedDataset {
     for (const std::uint32_t shard : kHarmed) harm_shard(harm, shard);
   }
 
-  /// All shards are as they were, under the same names. Files that were replaced or removed are new ones.
+  /// All shards are as they were, under the same names. Files that were replaced or removed are new
+  /// ones.
   void mend() {
     failing_.reset();
     for (const std::uint32_t shard : kHarmed) {
@@ -274,7 +276,8 @@ class Rank {
     EXPECT_FALSE(end->has_value()) << "more steps than planned";
   }
 
-  /// Every row that was marked lies in a range that the stats name, and nothing that was not harmed is named.
+  /// Every row that was marked lies in a range that the stats name, and nothing that was not harmed
+  /// is named.
   void check_stats() const {
     const ReaderStats stats = reader_->stats();
     EXPECT_EQ(stats.rows_substituted + stats.rows_damaged_empty, marked_);
@@ -440,7 +443,8 @@ TEST_P(MidEpochTest, RanksMakeTheirStepsOrNameWhatStopsThem) {
               static_cast<unsigned long long>(outcome.failed));
 }
 
-// A reader goes on for epochs; what was damaged once is judged anew, but for what was planned before.
+// A reader goes on for epochs; what was damaged once is judged anew, but for what was planned
+// before.
 TEST_P(MidEpochTest, ShardsThatComeBackAreReadAgain) {
   constexpr std::uint32_t kMostEpochs =
       100;  // thousands of rows may be planned ahead, of which an epoch here has some hundreds
@@ -470,7 +474,8 @@ TEST_P(MidEpochTest, ShardsThatComeBackAreReadAgain) {
               static_cast<unsigned long long>(outcome.readers), static_cast<unsigned long long>(outcome.marked));
 }
 
-// A row says whether its damaged record was to be delivered for the first time, so digests stay those of the plan.
+// A row says whether its damaged record was to be delivered for the first time, so digests stay
+// those of the plan.
 TEST_P(MidEpochTest, RepetitionsOfDamagedRecordsAreNotTakenForThem) {
   HarmedDataset data(GetParam());
   data.harm(Harm::overwritten);

@@ -13,7 +13,8 @@
 
 namespace dovetail::test {
 
-/// A file that gets other bytes again and again: making it anew each time would cost more than reading it.
+/// A file that gets other bytes again and again: making it anew each time would cost more than
+/// reading it.
 class FileInPlace {
  public:
   explicit FileInPlace(std::string path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of damage done to small shards at every place, read strictly: a record that is given is the one of its
-// place, one that is missing is told, and `verify` calls nothing good that is not the whole file.
+// Every kind of damage done to small shards at every place, read strictly: a record that is given
+// is the one of its place, one that is missing is told, and `verify` calls nothing good that is not
+// the whole file.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -34,7 +35,8 @@ using test::with_other_sizes;
 /// Reads damaged versions of one shard and compares what comes with what was not touched.
 class Checker {
  public:
-  /// `other`: another version of the shard, with its file id, whose parts may be in what is checked.
+  /// `other`: another version of the shard, with its file id, whose parts may be in what is
+  /// checked.
   explicit Checker(const SampleFile& sample, const SampleFile* other = nullptr)
       : sample_(sample), other_(other), file_(folder_ / "s.dvt") {}
 
@@ -233,7 +235,8 @@ struct Sibling {
   bool same_id;
 };
 
-/// Files that a page or a block may come from: a shard of the same shape, and earlier versions of the same one.
+/// Files that a page or a block may come from: a shard of the same shape, and earlier versions of
+/// the same one.
 std::vector<Sibling> siblings(const ShardSpec& spec) {
   ShardSpec other_number = with_other_bytes(spec);
   other_number.shard_number = 9;
@@ -250,7 +253,8 @@ std::vector<ShardSpec> bases() {
   return {base, single, fixed, of_pages(1)};
 }
 
-/// Damages with each sibling of each base: no file that ends like the base may give records of the sibling.
+/// Damages with each sibling of each base: no file that ends like the base may give records of the
+/// sibling.
 template <class Damage>
 void for_each_sibling(Damage damage) {
   std::size_t count = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files with indexes beside them, either or both damaged at every place: a record that is given is the one of
-// its place, one that is missing is told, and `verify` calls nothing good that is not the whole file.
+// TFRecord files with indexes beside them, either or both damaged at every place: a record that is
+// given is the one of its place, one that is missing is told, and `verify` calls nothing good that
+// is not the whole file.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -45,8 +46,8 @@ Indexed indexed(const Records& records) {
   return {test::read_file(path), test::read_file(path + ".dvi"), describe_shard(path).value().blocks};
 }
 
-/// Records of the same sizes with other bytes. The first and the last stay as they are, and with them the ends of the file,
-/// so that only its blocks tell.
+/// Records of the same sizes with other bytes. The first and the last stay as they are, and with
+/// them the ends of the file, so that only its blocks tell.
 Records sibling_of(Records records) {
   for (std::size_t i = 1; i + 1 < records.size(); ++i) {
     for (char& c : records[i]) c = static_cast<char>(c ^ 0x15);

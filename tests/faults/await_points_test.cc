@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader that is cancelled, stopped or destroyed at the n-th thing that happens inside it, for every n until a run passes
-// untouched; and one whose n-th read is slow.
+// A reader that is cancelled, stopped or destroyed at the n-th thing that happens inside it, for
+// every n until a run passes untouched; and one whose n-th read is slow.
 #include <unistd.h>
 
 #include <array>
@@ -29,7 +29,8 @@ using testing::Act;
 using testing::AtEvent;
 using testing::Rows;
 
-/// How rows come to be: copied from runs, also where all have one size, or read straight into their rows.
+/// How rows come to be: copied from runs, also where all have one size, or read straight into their
+/// rows.
 const std::array<testing::SampleShape, 3> kShapes{{
     {.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048},
     {.shard_records = {60, 0, 45}, .min_bytes = 300, .max_bytes = 300, .codec = Codec::none, .block_bytes = 2048},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something that happens at the n-th call of the system that a reader makes, or when it returns. The program is linked with
-// --wrap for each of them.
+// Something that happens at the n-th call of the system that a reader makes, or when it returns.
+// The program is linked with --wrap for each of them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@ namespace dovetail::testing {
 /// What begins and ends a call; each counts.
 enum class CallEvent : std::uint8_t { read_begins, other };
 
-/// While it lives, reads never find their bytes in the page cache, and the n-th event runs `at`, once.
+/// While it lives, reads never find their bytes in the page cache, and the n-th event runs `at`,
+/// once.
 ///
-/// Threads: calls of all threads count; `at` runs on the one that makes the call, which goes on once it returns. With
-///          `only_reads`, that is a thread that reads a file, about to do so.
+/// Threads: calls of all threads count; `at` runs on the one that makes the call, which goes on
+///          once it returns. With `only_reads`, that is a thread that reads a file, about to do so.
 class AtEvent {
  public:
   /// `file` is the descriptor that is read, from `offset`; -1 where the event is something else.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converting and recovering while the n-th allocation fails, or all from there on, for every n until a run passes untouched: the
-// undisturbed files, or an error after which the next run makes them.
+// Converting and recovering while the n-th allocation fails, or all from there on, for every n
+// until a run passes untouched: the undisturbed files, or an error after which the next run makes
+// them.
 #include <atomic>
 #include <cerrno>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a crash of the machine leaves of a file or dataset that was being written, behind each call of the system: with what was
-// not synced gone, there, or there in part.
+// What a crash of the machine leaves of a file or dataset that was being written, behind each call
+// of the system: with what was not synced gone, there, or there in part.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -5,8 +5,8 @@
 
 namespace dovetail::testing {
 
-/// While it lives, two names cannot be exchanged, as on some file systems. One at a time; what stands in
-/// for `renameat2` asks `now`.
+/// While it lives, two names cannot be exchanged, as on some file systems. One at a time; what
+/// stands in for `renameat2` asks `now`.
 class ExchangeRefused {
  public:
   ExchangeRefused() { refused_ = true; }

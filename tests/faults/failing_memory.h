@@ -26,7 +26,8 @@ class AllocationFails {
   static bool struck() noexcept;
 };
 
-/// While it lives, allocations of this thread neither fail nor count: for what the test itself does.
+/// While it lives, allocations of this thread neither fail nor count: for what the test itself
+/// does.
 class AllocationsSpared {
  public:
   AllocationsSpared() noexcept;
@@ -38,7 +39,8 @@ class AllocationsSpared {
 /// Descriptors that this process has open.
 std::size_t open_descriptors();
 
-/// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is called after each run.
+/// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is
+/// called after each run.
 template <class Work, class Settle>
 void with_every_failure(bool lasts, Work work, Settle settle) {
   const std::size_t descriptors = open_descriptors();

@@ -19,8 +19,8 @@ class FaultyEpochTest : public ::testing::Test {
 
   /// A reader of one epoch, whose rows are gathered; with tail `pad`, so that it has every record.
   static ReaderOptions options(OnDamage on_damage, StorageKind storage);
-  /// An epoch, as far as it comes; whether every row was there. What it lacks is an error that names a file, or, where
-  /// damage is passed over, marked.
+  /// An epoch, as far as it comes; whether every row was there. What it lacks is an error that
+  /// names a file, or, where damage is passed over, marked.
   bool read_epoch(const ReaderOptions& options) const;
 
   const SampleShape shape_;

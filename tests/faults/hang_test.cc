@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the system that do not return: for every n, the n-th open or read of a reader hangs, and then all from there on.
+// Calls of the system that do not return: for every n, the n-th open or read of a reader hangs, and
+// then all from there on.
 #include <fcntl.h>
 #include <sys/uio.h>
 

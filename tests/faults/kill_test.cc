@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writers that are killed at random moments: what is left is finished, or does not look so and can be recovered.
+// Writers that are killed at random moments: what is left is finished, or does not look so and can
+// be recovered.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

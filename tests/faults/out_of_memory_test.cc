@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing, opening, iterating and verifying while the n-th allocation fails, or all from there on, for every n until a run
-// passes untouched: an error, never a wrong result.
+// Writing, opening, iterating and verifying while the n-th allocation fails, or all from there on,
+// for every n until a run passes untouched: an error, never a wrong result.
 #include <chrono>
 #include <cstdint>
 #include <filesystem>

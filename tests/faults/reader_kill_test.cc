@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainers that are killed at random moments and started again from the state that they saved last, until the epoch ends.
+// Trainers that are killed at random moments and started again from the state that they saved last,
+// until the epoch ends.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +73,8 @@ ReaderOptions options_of(const Job& job, std::uint32_t rank, const std::optional
       .registration = Registration::off};
 }
 
-/// One life: all ranks in one process, step by step. A step's rows go into a file of its number, then the state into its own.
+/// One life: all ranks in one process, step by step. A step's rows go into a file of its number,
+/// then the state into its own.
 int live(const Dataset& dataset, const Job& job, const std::string& folder) {
   std::optional<State> state;
   if (fs::exists(folder + "/state")) state = State::from_text(bytes_of(folder + "/state")).value();
@@ -152,7 +154,8 @@ class ReaderKillTest : public ::testing::Test {
         return killed;
       }
       ++killed;
-      // As long as a machine this busy takes to some steps, so that most lives are killed in the middle of them.
+      // As long as a machine this busy takes to some steps, so that most lives are killed in the
+      // middle of them.
       const bool went_on = bytes_of(run() + "/state") != before;
       patience_ = went_on ? std::max<std::uint64_t>(patience_ * 7 / 8, 2000) : patience_ * 3 / 2;
     }

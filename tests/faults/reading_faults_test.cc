@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading while the n-th call of the system fails, for every n until a run passes untouched: no wrong byte, no missing row.
+// Reading while the n-th call of the system fails, for every n until a run passes untouched: no
+// wrong byte, no missing row.
 #include <cstdint>
 #include <optional>
 #include <string>

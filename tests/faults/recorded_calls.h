@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a writer asks the system for, recorded while it is really done, and what a crash at any moment could leave of it. The
-// program is linked with --wrap for each of the calls.
+// What a writer asks the system for, recorded while it is really done, and what a crash at any
+// moment could leave of it. The program is linked with --wrap for each of the calls.
 #pragma once
 
 #include <cstddef>

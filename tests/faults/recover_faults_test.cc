@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recovering from a disk with bad sectors, and while the n-th call of the system fails: what can be read is saved, nothing else is
-// written, and no half of a target is left.
+// Recovering from a disk with bad sectors, and while the n-th call of the system fails: what can be
+// read is saved, nothing else is written, and no half of a target is left.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>

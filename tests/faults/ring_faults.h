@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of liburing, failing when a test says so. The program is linked with --wrap for each of them.
+// The calls of liburing, failing when a test says so. The program is linked with --wrap for each of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ inline constexpr RingFault kRingFaults[] = {
     RingFault::submit_busy, RingFault::submit_no_memory};
 std::ostream& operator<<(std::ostream& out, RingFault fault);
 
-/// While it lives, the n-th read that completes, or the n-th submission, has the fault; if it lasts, so have all later ones.
+/// While it lives, the n-th read that completes, or the n-th submission, has the fault; if it
+/// lasts, so have all later ones.
 ///
 /// Threads: completions and submissions of all rings count.
 class RingFaultAt {

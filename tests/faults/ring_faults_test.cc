@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading through io_uring while the n-th completion or submission fails, or the ring cannot be had, for every n until a run
-// passes untouched: the storage makes up for it.
+// Reading through io_uring while the n-th completion or submission fails, or the ring cannot be
+// had, for every n until a run passes untouched: the storage makes up for it.
 #include <cerrno>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading batches while the n-th allocation of any thread fails, or all from there on, for every n until a run passes
-// untouched: the planned rows or an error, and nothing that hangs or ends the process.
+// Reading batches while the n-th allocation of any thread fails, or all from there on, for every n
+// until a run passes untouched: the planned rows or an error, and nothing that hangs or ends the
+// process.
 #include <cerrno>
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system's calls on files, failing when a test says so. The program is linked with --wrap for each of them, so that what
-// runs is the library's own code around the real calls; only syncing is left out, which would take most of the time.
+// The system's calls on files, failing when a test says so. The program is linked with --wrap for
+// each of them, so that what runs is the library's own code around the real calls; only syncing is
+// left out, which would take most of the time.
 #pragma once
 
 #include <sys/wait.h>
@@ -31,7 +32,8 @@ inline constexpr Fault kFaults[] = {Fault::io_error,    Fault::interrupted, Faul
                                     Fault::end_of_file, Fault::no_space,    Fault::out_of_files};
 std::ostream& operator<<(std::ostream& out, Fault fault);
 
-/// While it lives, the n-th call that can have the fault has it; if it lasts, so have all later ones.
+/// While it lives, the n-th call that can have the fault has it; if it lasts, so have all later
+/// ones.
 ///
 /// Threads: calls of all threads count.
 class FaultAt {
@@ -43,14 +45,15 @@ class FaultAt {
 
   /// Whether there were so many calls.
   static bool struck() noexcept;
-  /// Whether the last one that lived kept a file or folder from being removed: then it is still there.
+  /// Whether the last one that lived kept a file or folder from being removed: then it is still
+  /// there.
   static bool removal_failed() noexcept;
   /// Whether the last one that lived lasted.
   static bool lasted() noexcept;
 };
 
-/// While it lives, reads that begin in these bytes of a file give EIO, and those that reach them end before: what a disk with
-/// bad sectors does. Other programs and other files are not concerned.
+/// While it lives, reads that begin in these bytes of a file give EIO, and those that reach them
+/// end before: what a disk with bad sectors does. Other programs and other files are not concerned.
 ///
 /// Threads: reads of all threads count.
 class UnreadableBytes {
@@ -86,8 +89,9 @@ constexpr bool is_harmless(Fault fault) noexcept {
 /// With a sanitizer, of so many places in a row only the first has its fault.
 inline constexpr std::uint64_t kFaultStep = kSanitized ? 5 : 1;
 
-/// Runs `work`, which says whether all went well, with each fault at every place, once and lasting, until it runs untouched.
-/// `settle` is called after each run with no fault. Gives how many faults there were.
+/// Runs `work`, which says whether all went well, with each fault at every place, once and lasting,
+/// until it runs untouched. `settle` is called after each run with no fault. Gives how many faults
+/// there were.
 template <class Work, class Settle>
 std::uint64_t with_every_fault(Work work, Settle settle) {
   std::uint64_t faults = 0;

@@ -82,7 +82,8 @@ TEST(BlockEncoderTest, KeepsSnappyOnlyWhereItSavesASixteenth) {
   EXPECT_EQ(encode_records({noise(4096, 1)}, Codec::snappy).codec, Codec::none);
   EXPECT_EQ(encode_records({""}, Codec::snappy).codec, Codec::none);
   EXPECT_EQ(encode_records({"a"}, Codec::snappy).codec, Codec::none);
-  // From noise to zeros: somewhere Snappy begins to pay, and exactly there it must begin to be kept.
+  // From noise to zeros: somewhere Snappy begins to pay, and exactly there it must begin to be
+  // kept.
   bool kept_before = false;
   for (std::size_t zeros = 0; zeros < 1024; ++zeros) {
     const std::string text = noise(4096 - zeros, 2) + std::string(zeros, '\0');

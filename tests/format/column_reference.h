@@ -23,7 +23,8 @@ struct ReferenceColumn {
   friend bool operator==(const ReferenceColumn&, const ReferenceColumn&) = default;
 };
 
-/// All columns, or nothing where a record does not parse or does not fit. A record that is not there is an empty row.
+/// All columns, or nothing where a record does not parse or does not fit. A record that is not
+/// there is an empty row.
 std::optional<std::vector<ReferenceColumn>> reference_columns(const Schema& schema,
                                                               const std::vector<std::optional<std::string>>& records);
 

@@ -129,7 +129,8 @@ TEST(ExampleEncoderTest, RefusesANameThatIsThereTwiceOrIsNotUtf8AndForgetsIt) {
 }
 
 TEST(ExampleEncoderTest, RefusesARecordAboveTwoGibibytes) {
-  // The same bytes again and again: they are borrowed, and nothing is written before the size is known.
+  // The same bytes again and again: they are borrowed, and nothing is written before the size is
+  // known.
   const std::string part(1 << 20, 'x');
   ExampleEncoder encoder;
   encoder.add_bytes("x", std::vector<ByteView>(2048, as_bytes(part)));

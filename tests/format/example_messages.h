@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of tf.train.Example in every form that the wire format allows, and what protobuf makes of them.
+// Messages of tf.train.Example in every form that the wire format allows, and what protobuf makes
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,14 @@ std::string wire_groups(std::uint32_t field, std::size_t depth);
 std::string wire_entry(std::string_view name, std::string_view feature);
 std::string wire_record(std::string_view entries);
 
-/// A record in the forms that writers use, and in all others: names that come again, lists in pieces, values packed and not,
-/// fields that nobody knows, numbers in more bytes than they need.
+/// A record in the forms that writers use, and in all others: names that come again, lists in
+/// pieces, values packed and not, fields that nobody knows, numbers in more bytes than they need.
 std::string random_example(Draws& draws);
 /// The record with some of its bytes changed, cut off, repeated or put in.
 std::string mutated(std::string record, Draws& draws);
 
-/// What the reading of this record by `ExampleFeatures` and by protobuf has in difference; empty where they agree.
+/// What the reading of this record by `ExampleFeatures` and by protobuf has in difference; empty
+/// where they agree.
 std::string example_difference(ByteView input);
 /// Whether protobuf accepts the record.
 bool protobuf_accepts(ByteView record);

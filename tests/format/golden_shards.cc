@@ -66,7 +66,8 @@ BlockHeader plain_header(BlockType type, ByteView body, std::uint64_t file_id) {
   return header;
 }
 
-/// A file as a later 1.x may write it: minor version, feature bit, a block and a footer field that nobody knows yet.
+/// A file as a later 1.x may write it: minor version, feature bit, a block and a footer field that
+/// nobody knows yet.
 GoldenShard from_a_newer_minor_version(std::uint32_t shard_number) {
   ShardSpec spec = of_records({"dove", "tails", "pin"});
   spec.shard_number = shard_number;
@@ -134,7 +135,8 @@ std::vector<GoldenShard> golden_shards() {
       golden("snappy.dvt", 7, mixed_sizes(Codec::snappy)),
       golden("zstd.dvt", 8, mixed_sizes(Codec::zstd)),
   };
-  // The sizes of compressed blocks would make the bytes of the manifest depend on the version of Snappy.
+  // The sizes of compressed blocks would make the bytes of the manifest depend on the version of
+  // Snappy.
   std::vector<GoldenShard> listed;
   std::copy_if(shards.begin(), shards.end(), std::back_inserter(listed), [](const GoldenShard& s) { return s.exact; });
   shards.push_back(golden(kManifestName, kManifestShardNumber, manifest_of(listed)));

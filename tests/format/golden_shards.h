@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of tests/golden, defined once for the program that writes them and the test that reads them.
+// The files of tests/golden, defined once for the program that writes them and the test that reads
+// them.
 #pragma once
 
 #include <string>
@@ -14,8 +15,8 @@ struct GoldenShard {
   Records records;
   Metadata metadata;
   Bytes bytes;  ///< As this library writes the file.
-  /// Whether every library must write just these bytes. What Snappy makes of the same input may differ between its
-  /// versions.
+  /// Whether every library must write just these bytes. What Snappy makes of the same input may
+  /// differ between its versions.
   bool exact = true;
 };
 

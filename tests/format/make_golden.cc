@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the files of tests/golden into a folder: for a new version of the format, never to make a failing test pass.
+// Writes the files of tests/golden into a folder: for a new version of the format, never to make a
+// failing test pass.
 #include <cstdio>
 #include <fstream>
 #include <string>

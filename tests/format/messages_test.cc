@@ -46,7 +46,8 @@ TEST(MetadataTest, DecodesToWhatWasEncoded) {
   EXPECT_EQ(decode_metadata({}).value(), Metadata{});
 }
 
-// Found by messages_fuzz: protobuf had set aside 50 MB for the bytes that the length of an unknown field claims.
+// Found by messages_fuzz: protobuf had set aside 50 MB for the bytes that the length of an unknown
+// field claims.
 TEST(MetadataTest, RefusesALengthPastTheEndBeforeAnythingIsAllocatedForIt) {
   const std::string claims_a_gigabyte = "\x7A\x80\x80\x80\x80\x04x";
   for (const auto& failure :

@@ -63,7 +63,8 @@ struct DecodedShard {
   Records records;
 };
 
-/// Reads a file as strictly as a reader can: every structure, every block against the index, the fingerprint.
+/// Reads a file as strictly as a reader can: every structure, every block against the index, the
+/// fingerprint.
 Result<DecodedShard> read_shard(ByteView file);
 
 /// The bytes of a finished shard that no checksum covers: the padding behind each block.

@@ -50,7 +50,8 @@ class SnappyDecoderTest : public ::testing::Test {
     }
   }
 
-  // Accepted by both, and the bytes are those of the specification, not only those of the other decoder.
+  // Accepted by both, and the bytes are those of the specification, not only those of the other
+  // decoder.
   void expect_decodes(const SnappyStream& stream) {
     const Bytes stored = stream.stored();
     ASSERT_NO_FATAL_FAILURE(expect_agreement(stored));
@@ -193,7 +194,8 @@ TEST_F(SnappyDecoderTest, RefusesEveryOtherLength) {
   }
 }
 
-// Long tags, so that the end that is claimed is passed by as much as one can pass it before it is noticed.
+// Long tags, so that the end that is claimed is passed by as much as one can pass it before it is
+// noticed.
 TEST_F(SnappyDecoderTest, RefusesToGoOnBehindTheEnd) {
   const std::string bytes = noise(300, 15);
   SnappyStream stream;
@@ -298,7 +300,8 @@ TEST_F(SnappyDecoderTest, AgreesOnRandomBytes) {
   const int rounds = dovetail::testing::kSanitized ? 5000 : 50000;
   for (int round = 0; round < rounds; ++round) {
     Bytes tags = bytes_of(noise(1 + draws.below(draws.below(2) == 0 ? 12 : 300), draws.next()));
-    // Literals and copies from near, and something to copy at the start, so that some streams are valid.
+    // Literals and copies from near, and something to copy at the start, so that some streams are
+    // valid.
     if (draws.below(2) == 0) {
       for (std::byte& tag : tags) tag &= std::byte{0x0D};
     }

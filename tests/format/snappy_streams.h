@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw Snappy streams made tag by tag, and a comparison of our decoder with the packaged one on any bytes.
+// Raw Snappy streams made tag by tag, and a comparison of our decoder with the packaged one on any
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ class SnappyStream {
   void add_literal(ByteView bytes);
   /// With its length in so many bytes behind the tag, 0 to 4. Needs: the length fits that form.
   void add_literal(ByteView bytes, std::size_t length_bytes);
-  /// With an offset of 1 (11 bits), 2 or 4 bytes behind the tag. Needs: the numbers fit that form. An offset that no
-  /// decoder accepts adds zeros to `raw`.
+  /// With an offset of 1 (11 bits), 2 or 4 bytes behind the tag. Needs: the numbers fit that form.
+  /// An offset that no decoder accepts adds zeros to `raw`.
   void add_copy(std::size_t offset_bytes, std::uint32_t offset, std::size_t length);
   /// Any bytes, which decode to nothing.
   void add_bytes(ByteView bytes) { tags_.insert(tags_.end(), bytes.begin(), bytes.end()); }
@@ -39,7 +40,8 @@ class SnappyStream {
 /// A length as streams begin with it.
 Bytes snappy_preamble(std::uint64_t raw_bytes);
 
-/// What `tags` add up to, as far as they can be followed: the length that makes a stream of them as right as possible.
+/// What `tags` add up to, as far as they can be followed: the length that makes a stream of them as
+/// right as possible.
 std::uint64_t followed_length(ByteView tags) noexcept;
 
 /// A valid stream of up to `most_tags` tags of all kinds, the short and near ones more often.
@@ -57,7 +59,8 @@ class GuardedMemory {
   ~GuardedMemory();
 
   std::size_t capacity() const noexcept { return capacity_; }
-  /// The first and the last `size` bytes, which touch the guarded page before and behind. Needs: `size <= capacity()`.
+  /// The first and the last `size` bytes, which touch the guarded page before and behind. Needs:
+  /// `size <= capacity()`.
   std::span<std::byte> front(std::size_t size) const noexcept { return {begin_, size}; }
   std::span<std::byte> back(std::size_t size) const noexcept { return {begin_ + capacity_ - size, size}; }
 
@@ -75,8 +78,9 @@ class SnappyComparison {
   static constexpr std::size_t kMostRawBytes = std::size_t{1} << 20;
   static constexpr std::size_t kMostSlack = 100;
 
-  /// What differs between the decoders, or what ours did to bytes that are not its own; empty if nothing. A touch
-  /// outside of `stored` or of the output is a fault. Needs: `slack <= kMostSlack`.
+  /// What differs between the decoders, or what ours did to bytes that are not its own; empty if
+  /// nothing. A touch outside of `stored` or of the output is a fault. Needs:
+  /// `slack <= kMostSlack`.
   std::string difference(ByteView stored, std::size_t slack);
   /// Whether the last stream was accepted.
   bool accepted() const noexcept { return accepted_; }

@@ -46,7 +46,8 @@ std::string tfrecord_bytes(const Records& records) {
   return bytes;
 }
 
-/// Feeds `bytes` in pieces of `piece` bytes and collects records; gives the first failure, `finish()` included.
+/// Feeds `bytes` in pieces of `piece` bytes and collects records; gives the first failure,
+/// `finish()` included.
 Result<Records> scan(std::string_view bytes, std::size_t piece, std::uint32_t limit = kNoLimit,
                      std::uint64_t* failed_at = nullptr) {
   TfrecordScanner scanner(limit);
@@ -69,7 +70,8 @@ Result<Records> scan(std::string_view bytes, std::size_t piece, std::uint32_t li
   return records;
 }
 
-// Made with TensorFlow's own definition of the format: masked CRC32C of the length, then of the bytes.
+// Made with TensorFlow's own definition of the format: masked CRC32C of the length, then of the
+// bytes.
 const std::string kEmptyRecord = bytes_of({0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xD8, 0xEA, 0x82, 0xA2});
 const std::string kFooRecord =
     bytes_of({3, 0, 0, 0, 0, 0, 0, 0, 0xB0, 0x99, 0x49, 0x0E, 'f', 'o', 'o', 0x61, 0x8A, 0xBE, 0xFE});
@@ -152,7 +154,8 @@ TEST(TfrecordScannerTest, RefusesRecordsAboveTheLimitBeforeTheirBytes) {
               dovetail::test::Fails(Errc::record_too_large).saying("record 0 has 3 bytes; the limit is 2"));
 }
 
-// A header may be valid and still lie: memory follows the bytes that came, not those that are promised.
+// A header may be valid and still lie: memory follows the bytes that came, not those that are
+// promised.
 TEST(TfrecordScannerTest, AllocatesNothingForAPromise) {
   std::array<std::byte, kTfrecordHeaderBytes> header;
   encode_tfrecord_header(kNoLimit, header);

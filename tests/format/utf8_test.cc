@@ -22,7 +22,8 @@ TEST(Utf8Test, GoodTextIsKept) {
 }
 
 TEST(Utf8Test, BytesThatAreNoUtf8AreReplaced) {
-  // A lone continuation, an overlong slash, a surrogate, a number above U+10FFFF, a cut sequence, a byte never used.
+  // A lone continuation, an overlong slash, a surrogate, a number above U+10FFFF, a cut sequence, a
+  // byte never used.
   for (const std::string_view text :
        {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFF", "\xE0\x80\x80"}) {
     const std::string fixed = to_utf8(text);

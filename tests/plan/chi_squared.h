@@ -7,8 +7,8 @@
 
 namespace dovetail::testing {
 
-/// How far counts lie from being equal: chi-squared, in its own standard deviations. Uniform ones stay within a few;
-/// the seeds are fixed, so a test either always passes or never does.
+/// How far counts lie from being equal: chi-squared, in its own standard deviations. Uniform ones
+/// stay within a few; the seeds are fixed, so a test either always passes or never does.
 inline double deviation(const std::vector<std::uint64_t>& counts, std::uint64_t degrees_of_freedom) {
   double total = 0;
   for (const std::uint64_t count : counts) total += static_cast<double>(count);

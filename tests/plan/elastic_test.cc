@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of world in mid-epoch. That any sequence of them gives what the definition says is random_plans_test's claim.
+// Changes of world in mid-epoch. That any sequence of them gives what the definition says is
+// random_plans_test's claim.
 #include <algorithm>
 #include <map>
 #include <string>

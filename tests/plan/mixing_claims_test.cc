@@ -267,7 +267,8 @@ TEST(MixingClaimsTest, RunsDealtToEightRanksMixAlmostLikeATrueShuffleOfTheLane) 
         shuffle(ids, random);
         shuffled.add(ids, 64, classes);
       }
-      // `correlation` takes places of one long line: with eight lanes, each place counts eight times.
+      // `correlation` takes places of one long line: with eight lanes, each place counts eight
+      // times.
       for (std::uint64_t& place : places) place *= 8;
       if (epoch > 0) together += correlation(places, before) / kEpochs;
       before = std::move(places);
@@ -380,7 +381,8 @@ TEST(MixingClaimsTest, PairsOfDifferentRunsLieAsFarApartAsInATrueShuffle) {
   }
 }
 
-/// Of the shards that batches of 256 hold, where each shard is one class: the mean of an epoch, and the least.
+/// Of the shards that batches of 256 hold, where each shard is one class: the mean of an epoch, and
+/// the least.
 TEST(MixingClaimsTest, OneClassPerShardIsInMostBatchesWhateverTheRunLength) {
   for (const std::uint32_t open_runs : {16u, 32u, 64u, 96u, 128u}) {
     double mean = kClasses;

@@ -213,7 +213,8 @@ std::vector<std::uint64_t> scaled(const std::vector<std::uint32_t>& weights) {
   return result;
 }
 
-/// Which source each row of a lane comes from: one unit of work after the other, by earliest deadline.
+/// Which source each row of a lane comes from: one unit of work after the other, by earliest
+/// deadline.
 class SourceOfRows {
  public:
   SourceOfRows(const PlanOptions& options, std::uint64_t rows_per_lane)

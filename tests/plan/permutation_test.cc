@@ -108,7 +108,8 @@ TEST(PermutationTest, PairsOfPositionsTakeEveryPairOfNumbersEquallyOften) {
 }
 
 TEST(PermutationTest, NeighboursDoNotStayNeighbours) {
-  // In a random permutation of n, the expected number of positions whose successor holds the next number is 1 - 1/n.
+  // In a random permutation of n, the expected number of positions whose successor holds the next
+  // number is 1 - 1/n.
   constexpr std::uint64_t kSize = 400;
   constexpr std::uint64_t kSeeds = 4000;
   std::uint64_t kept = 0;

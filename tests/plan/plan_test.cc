@@ -102,7 +102,8 @@ TEST(PlanTest, DealsRunsOfOneLengthOnly) {
               HasSubstr("in all shards of a source, but there are 9 and, in shard 3, 8"));
 }
 
-// Whole files of 20, 1 and 1 records on two ranks: an epoch in which both small ones meet would have no step.
+// Whole files of 20, 1 and 1 records on two ranks: an epoch in which both small ones meet would
+// have no step.
 TEST(PlanTest, JudgesWholeFilesByTheWorstEpoch) {
   const auto shape = shape_of({20, 1, 1});
   const PlanOptions options{.world = 2, .batch = 2, .assign = Assign::files};
@@ -116,7 +117,8 @@ TEST(PlanTest, JudgesWholeFilesByTheWorstEpoch) {
   EXPECT_THAT(Plan::resume(shape, options, state), test::Fails(Errc::no_steps));
 }
 
-// Each run of an uncommon length takes memory in a lane, and a manifest can claim any number of them.
+// Each run of an uncommon length takes memory in a lane, and a manifest can claim any number of
+// them.
 TEST(PlanTest, RefusesMoreOddRunsThanMemoryCanHold) {
   auto shape = shape_of({std::uint64_t{1} << 50, std::uint64_t{1} << 50}, 1);
   shape->shards[1].run_records = 2;

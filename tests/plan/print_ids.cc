@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints `step row shard record status` for every row of a rank, from the plan alone. Takes the arguments of
-// tests/integration/order.py, which must print the same.
+// Prints `step row shard record status` for every row of a rank, from the plan alone. Takes the
+// arguments of tests/integration/order.py, which must print the same.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>

@@ -113,7 +113,8 @@ void expect_epoch(const EpochPlan& epoch, const PlanOptions& options, const Expe
   }
 }
 
-/// Takes some steps, and goes on with another world: `plan`, `options` and `expected` become what follows.
+/// Takes some steps, and goes on with another world: `plan`, `options` and `expected` become what
+/// follows.
 void expect_change(Plan& plan, PlanOptions& options, std::uint32_t epoch, Expected& expected, RandomSource& random) {
   const std::uint64_t taken = random.below(expected.steps + 1);
   const auto state = plan.state({epoch, expected.first_step + taken});

@@ -31,7 +31,8 @@ inline std::vector<std::uint64_t> ids_of(const LaneOrder& lane, std::uint64_t fi
   return ids;
 }
 
-/// The inputs of the pool that the outputs of a plan's only lane in epoch 0 are: what the pool alone does.
+/// The inputs of the pool that the outputs of a plan's only lane in epoch 0 are: what the pool
+/// alone does.
 inline std::vector<std::uint64_t> inputs_of_outputs(const std::shared_ptr<const DatasetShape>& shape,
                                                     PlanOptions options) {
   const auto outputs = [&] {

@@ -29,7 +29,8 @@ TEST(PoolUniformityTest, TheFirstOutputIsAnyOfTheFirstRecords) {
 }
 
 TEST(PoolUniformityTest, ARecordLeavesWithTheSameChanceAtEveryOutput) {
-  // It waits like a coin that is thrown until it falls: with chance 1 / pool at each output, whatever came before.
+  // It waits like a coin that is thrown until it falls: with chance 1 / pool at each output,
+  // whatever came before.
   constexpr std::uint32_t kPool = 16;
   constexpr std::uint64_t kRecords = 40000;
   const std::vector<std::uint64_t> ids = through_pool(kRecords, kPool, 11);
@@ -37,7 +38,8 @@ TEST(PoolUniformityTest, ARecordLeavesWithTheSameChanceAtEveryOutput) {
   std::vector<double> seen(kWaits + 1);
   double total = 0;
   for (std::uint64_t output = 0; output < kRecords - 10 * kPool; ++output) {
-    // Record r enters before output r - kPool + 1; those that were there from the beginning do not count.
+    // Record r enters before output r - kPool + 1; those that were there from the beginning do not
+    // count.
     if (ids[output] < kPool) continue;
     const std::uint64_t wait = output + kPool - 1 - ids[output];
     ++seen[std::min<std::size_t>(wait, kWaits)];

@@ -170,7 +170,8 @@ TEST(GatheredRowsTest, DamagedRecordsArePlacedAndReported) {
 }
 
 TEST(GatheredRowsTest, AGoodRowOfARecordCountsRatherThanADamagedOne) {
-  // Damage is judged anew on every read, so a lane that wraps may read the same record well and badly.
+  // Damage is judged anew on every read, so a lane that wraps may read the same record well and
+  // badly.
   const RowStatus kinds[] = {RowStatus::first,         RowStatus::repeated,
                              RowStatus::substituted,   RowStatus::repeated_substituted,
                              RowStatus::damaged_empty, RowStatus::repeated_damaged_empty};

@@ -20,8 +20,8 @@ struct Footprint {
   std::int64_t threads = 0;  ///< Without those that the kernel starts for io_uring (`iou-wrk-N`) and ends when idle.
 
   static Footprint now();
-  /// The same, once what the kernel still has pinned of rings that were closed is gone: no more than `pinned` bytes, or some
-  /// 100 ms have passed.
+  /// The same, once what the kernel still has pinned of rings that were closed is gone: no more
+  /// than `pinned` bytes, or some 100 ms have passed.
   static Footprint settled(std::int64_t pinned);
 };
 
@@ -32,8 +32,8 @@ struct Measure {
   std::int64_t tolerance;
 };
 
-/// Readers that live on keep the largest of what they needed so far, which settles in some hundred rounds; and what is
-/// freed stays resident in the holes between what is not.
+/// Readers that live on keep the largest of what they needed so far, which settles in some hundred
+/// rounds; and what is freed stays resident in the holes between what is not.
 inline constexpr std::array<Measure, 6> kMeasures{{{"resident memory", &Footprint::resident, 16 << 20},
                                                    {"heap", &Footprint::heap, 1 << 20},
                                                    {"pinned memory", &Footprint::pinned, 0},
@@ -41,20 +41,21 @@ inline constexpr std::array<Measure, 6> kMeasures{{{"resident memory", &Footprin
                                                    {"descriptors", &Footprint::descriptors, 0},
                                                    {"threads", &Footprint::threads, 0}}};
 
-/// Too few to tell growth from noise: of two quarters with eight samples each, all of one lie above all of the other by
-/// chance once in 12870 times.
+/// Too few to tell growth from noise: of two quarters with eight samples each, all of one lie above
+/// all of the other by chance once in 12870 times.
 inline constexpr std::size_t kFewestSamples = 32;
 
 /// How a quantity moved, over samples that were taken after equal work.
 ///
-/// The first quarter is warm-up. The quantity has grown if the least of the last quarter exceeds the most of the second
-/// by more than the tolerance: whatever comes and goes is in both quarters, and what stays is not in the second.
+/// The first quarter is warm-up. The quantity has grown if the least of the last quarter exceeds
+/// the most of the second by more than the tolerance: whatever comes and goes is in both quarters,
+/// and what stays is not in the second.
 struct Growth {
   std::int64_t second_quarter_most = 0;
   std::int64_t last_quarter_least = 0;
   std::int64_t last_quarter_most = 0;
-  /// What would not have been found, in all samples from the middle of the second quarter to that of the last: the spread
-  /// of both and the tolerance.
+  /// What would not have been found, in all samples from the middle of the second quarter to that
+  /// of the last: the spread of both and the tolerance.
   std::int64_t hidden_at_most = 0;
   bool grown = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shards and manifests that are made to take memory can take of it, as the system counts it, against what
-// docs/format.md, "Security", says.
+// What shards and manifests that are made to take memory can take of it, as the system counts it,
+// against what docs/format.md, "Security", says.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files that are made to take memory can take of it while they are converted, as the system counts it, against what
-// SECURITY.md says.
+// What files that are made to take memory can take of it while they are converted, as the system
+// counts it, against what SECURITY.md says.
 #include <archive.h>
 #include <archive_entry.h>
 
@@ -79,8 +79,8 @@ std::string tfrecord_head(std::uint64_t claimed) {
   return std::string(as_chars(header));
 }
 
-/// A Zstandard frame of `head` and so many blocks of 128 KiB of one byte, 4 bytes each, that asks its decoder to remember
-/// 2^window_log bytes.
+/// A Zstandard frame of `head` and so many blocks of 128 KiB of one byte, 4 bytes each, that asks
+/// its decoder to remember 2^window_log bytes.
 std::string zstd_bomb(const std::string& head, std::uint64_t blocks, unsigned window_log) {
   std::string frame("\x28\xb5\x2f\xfd\x00", 5);
   frame += static_cast<char>((window_log - 10) << 3);

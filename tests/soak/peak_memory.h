@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a piece of work takes at its peak, as the system counts it: all pages, whoever asked for them.
+// How much memory a piece of work takes at its peak, as the system counts it: all pages, whoever
+// asked for them.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,12 @@ struct Told {
   bool ended = false;     ///< Whether it ended by itself, without an exception.
 };
 
-/// Whether peaks can be measured here: not under sanitizers, which keep what is freed, nor where the kernel does not
-/// let a process forget its peak.
+/// Whether peaks can be measured here: not under sanitizers, which keep what is freed, nor where
+/// the kernel does not let a process forget its peak.
 bool can_measure_peaks();
 
-/// Runs the work in a fork of this process, which must have one thread only, and measures it from where the meter begins
-/// that the work is given; whatever it did before does not count.
+/// Runs the work in a fork of this process, which must have one thread only, and measures it from
+/// where the meter begins that the work is given; whatever it did before does not count.
 Told peak_of(const std::function<std::string(PeakMeter& meter)>& work);
 
 }  // namespace dovetail::testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader takes of memory at its peak, as the system counts it, against what docs/performance.md says.
+// What a reader takes of memory at its peak, as the system counts it, against what
+// docs/performance.md says.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ struct Reading {
   std::uint32_t open_runs = 96;
 };
 
-/// Budgets, batches, threads, storages and orders, each at least once with a small and a large neighbour.
+/// Budgets, batches, threads, storages and orders, each at least once with a small and a large
+/// neighbour.
 const std::vector<Reading> kReadings{{8 * kMiB, 1, 1, StorageKind::pread, OrderKind::shuffle, 8},
                                      {8 * kMiB, 64, 2, StorageKind::pread, OrderKind::shuffle, 8},
                                      {16 * kMiB, 64, 8, StorageKind::pread, OrderKind::shuffle, 16},
@@ -171,7 +173,8 @@ TEST_F(ReaderMemoryTest, OfAManifestIsSomeHundredBytesAShard) {
   EXPECT_LE(told.peak, 500 * std::int64_t{kShards});
 }
 
-// As from an attacker: names that compress well, in a manifest that says the rest of them in few bytes.
+// As from an attacker: names that compress well, in a manifest that says the rest of them in few
+// bytes.
 TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
   constexpr std::uint32_t kShards = 20'000;
   const ShardInfo one = test::write_dataset(folder_.path(), 1, 3).front();

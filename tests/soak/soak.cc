@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads epoch after epoch, and then looks whether the process has grown: `soak --minutes 60`, or `make soak`.
+// Reads epoch after epoch, and then looks whether the process has grown: `soak --minutes 60`, or
+// `make soak`.
 #include <chrono>
 #include <cstdio>
 #include <exception>

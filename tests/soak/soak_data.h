@@ -35,7 +35,8 @@ struct Delivered {
   Delivered& operator+=(const Delivered& other);
 };
 
-/// Checks each row of a batch against its id and status, and adds it. Throws `std::runtime_error` for one that is wrong.
+/// Checks each row of a batch against its id and status, and adds it. Throws `std::runtime_error`
+/// for one that is wrong.
 void check_batch(const SoakData& data, const Batch& batch, Delivered& delivered);
 
 }  // namespace dovetail::testing

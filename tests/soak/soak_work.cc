@@ -79,7 +79,8 @@ SoakWork::SoakWork(std::vector<SoakData> data, std::uint64_t seed, Leak leak)
     : data_(std::move(data)), seed_(seed), leak_(leak), random_(seed) {
   for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
     ReaderOptions options{.plan = {.batch = 4}, .storage = kind};
-    // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place for the same.
+    // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place
+    // for the same.
     if (kThreadSanitized && kind != StorageKind::pread) continue;
     if (BatchReader::open(data_.front().dataset, options).has_value()) kinds_.push_back(kind);
   }

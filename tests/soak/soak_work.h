@@ -20,16 +20,19 @@ enum class Leak : std::uint8_t {
   handles,  ///< In each round a descriptor, a mapping, a locked page and a thread.
 };
 
-/// Readers that are opened, stopped, resumed, dropped and read to their ends, and readers that live as long as the soak.
+/// Readers that are opened, stopped, resumed, dropped and read to their ends, and readers that live
+/// as long as the soak.
 ///
 /// Threads: none; starts and joins its own.
-/// Errors:  `std::runtime_error` for anything that is not as it should be; the state of the draws is as at the beginning
-///          of the round, so that the seed and the number of the round repeat it.
+/// Errors:  `std::runtime_error` for anything that is not as it should be; the state of the draws
+///          is as at the beginning of the round, so that the seed and the number of the round
+///          repeat it.
 class SoakWork {
  public:
   SoakWork(std::vector<SoakData> data, std::uint64_t seed, Leak leak);
 
-  /// An epoch of every dataset by a world of readers that come and go, and one by the reader that stays.
+  /// An epoch of every dataset by a world of readers that come and go, and one by the reader that
+  /// stays.
   void round();
 
   const Delivered& delivered() const noexcept { return delivered_; }

@@ -8,8 +8,8 @@
 
 namespace dovetail::testing {
 
-/// Whether the system takes any advice about memory, and follows none, as an emulator may; a kernel refuses what it does not
-/// know.
+/// Whether the system takes any advice about memory, and follows none, as an emulator may; a kernel
+/// refuses what it does not know.
 inline bool takes_any_advice() {
   const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

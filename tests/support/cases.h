@@ -8,8 +8,8 @@
 
 namespace dovetail::testing {
 
-/// How many cases a long test runs: `all` where DOVETAIL_TEST_ALL is set, as `make soak` does; otherwise some of them, fewer
-/// still in a build with a sanitizer.
+/// How many cases a long test runs: `all` where DOVETAIL_TEST_ALL is set, as `make soak` does;
+/// otherwise some of them, fewer still in a build with a sanitizer.
 struct Cases {
   std::uint64_t sanitized;
   std::uint64_t some;

@@ -24,7 +24,8 @@ void PrintTo(const Result<T>& result, std::ostream* out) {
 
 namespace test {
 
-/// Matches an Error, or a Result that holds one, by all that is given: `Fails(Errc::busy).in(path).saying("locked")`.
+/// Matches an Error, or a Result that holds one, by all that is given:
+/// `Fails(Errc::busy).in(path).saying("locked")`.
 class Fails {
  public:
   using is_gtest_matcher = void;

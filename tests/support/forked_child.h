@@ -9,7 +9,8 @@
 
 namespace dovetail::testing {
 
-/// A fork of this process that does nothing but live as long as this: with all descriptors that were open.
+/// A fork of this process that does nothing but live as long as this: with all descriptors that
+/// were open.
 class ForkedChild {
  public:
   ForkedChild() : child_(::fork()) {

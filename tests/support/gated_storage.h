@@ -16,7 +16,8 @@
 
 namespace dovetail::testing {
 
-/// A storage that counts what it is asked for, and withholds the reads of some files until it is told to let them go.
+/// A storage that counts what it is asked for, and withholds the reads of some files until it is
+/// told to let them go.
 ///
 /// Nothing is read without waiting, except where `Immediate::yes` passes `try_read` on.
 /// Threads: all functions may be called from any thread.

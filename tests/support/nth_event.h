@@ -9,7 +9,8 @@ namespace dovetail::testing {
 
 /// The n-th of all events of a kind, at which something happens, once, on the thread that has it.
 ///
-/// Threads: events of all threads count, and are ordered by it while it is armed only; one thread arms and disarms.
+/// Threads: events of all threads count, and are ordered by it while it is armed only; one thread
+///          arms and disarms.
 class NthEvent {
  public:
   /// From now on events count. Needs: disarmed, and `settle` after that.

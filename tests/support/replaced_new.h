@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program asks the allocator for: counted, and refused when a test says so. The program that links this has its
-// `operator new`, as sanitizers have theirs, so it is left out with them.
+// What a program asks the allocator for: counted, and refused when a test says so. The program that
+// links this has its `operator new`, as sanitizers have theirs, so it is left out with them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace dovetail::testing {
 
-/// Says of each allocation, by its size and on its thread, whether there is memory for it. Must not allocate.
+/// Says of each allocation, by its size and on its thread, whether there is memory for it. Must not
+/// allocate.
 using MemoryRule = bool (*)(std::size_t bytes);
 
 /// From now on; null where there is always memory.

@@ -18,10 +18,12 @@
 
 namespace dovetail::testing {
 
-/// A storage at its worst: every read is split, its parts are read late and in any order, it completes later than reads
-/// that were asked for after it, and every second `try_read` leaves garbage and says no.
+/// A storage at its worst: every read is split, its parts are read late and in any order, it
+/// completes later than reads that were asked for after it, and every second `try_read` leaves
+/// garbage and says no.
 ///
-/// What it does follows from `seed`, but for the timing of threads. Completions run on a thread of its own.
+/// What it does follows from `seed`, but for the timing of threads. Completions run on a thread of
+/// its own.
 class ShuffledStorage final : public detail::Storage {
  public:
   ShuffledStorage(std::unique_ptr<Storage> inner, std::uint64_t seed)

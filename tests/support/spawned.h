@@ -13,7 +13,8 @@
 
 namespace dovetail::testing {
 
-/// Starts another program of the tests, in the emulator that runs this one if there is one. Gives the child's number.
+/// Starts another program of the tests, in the emulator that runs this one if there is one. Gives
+/// the child's number.
 inline pid_t spawn(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
 #ifdef DOVETAIL_EMULATOR

@@ -193,7 +193,8 @@ TEST(RecordCardsTest, PicturesHaveSmallCardsWithACaption) {
 }
 
 TEST(RecordCardsTest, WhateverIsInARecordTheCardIsWhole) {
-  // Starts of every kind, then bytes of chance: what the sanitizers and the count of elements see is the test.
+  // Starts of every kind, then bytes of chance: what the sanitizers and the count of elements see
+  // is the test.
   const std::string example = "\x0A\x0F\x0A\x0D\x0A\x01x\x12\x08\x0A\x06\x0A\x04\xFF\xD8\xFF\xE0"s;
   const std::vector<std::string> starts = {"",
                                            "\xFF\xD8\xFF\xC0",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks, seen by what the threads that encode them ask the allocator for. One that cannot be encoded for want of memory:
-// its shard is never finished without it. Several: each thread takes one.
+// Large blocks, seen by what the threads that encode them ask the allocator for. One that cannot be
+// encoded for want of memory: its shard is never finished without it. Several: each thread takes
+// one.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -38,7 +38,8 @@ struct DecodedDataset {
 };
 DecodedDataset read_dataset(const std::string& folder);
 
-/// `count` records of up to `most` bytes, the same for the same seed; some are empty, some compress, some do not.
+/// `count` records of up to `most` bytes, the same for the same seed; some are empty, some
+/// compress, some do not.
 Records sample_records(std::size_t count, std::size_t most, std::uint64_t seed);
 
 }  // namespace dovetail::test

@@ -187,7 +187,8 @@ class Walk {
   std::vector<format::BlockRecords> blocks_;  // of the open runs
 };
 
-/// Walks on one thread until `done` returns true. Does not count the first group, which touches new memory.
+/// Walks on one thread until `done` returns true. Does not count the first group, which touches new
+/// memory.
 template <class Done>
 Result<Limits> walk(const BlockSample& sample, const WalkOptions& options, unsigned thread, const Done& done) {
   Walk walk(sample, options, sample.pieces.size() * thread / options.threads);

@@ -13,7 +13,8 @@ namespace dovetail::tools {
 
 /// Blocks from shards all over a dataset, equally many from each, in random order.
 struct BlockSample {
-  /// The blocks of one run, which are read together; or a large record, which is read straight into its row.
+  /// The blocks of one run, which are read together; or a large record, which is read straight into
+  /// its row.
   struct Piece {
     std::uint32_t file = 0;
     std::size_t first_block = 0;

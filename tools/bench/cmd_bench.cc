@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail bench`: measures one rank's reading on this machine, the best it could reach, and the limiting part.
+// `dovetail bench`: measures one rank's reading on this machine, the best it could reach, and the
+// limiting part.
 #include <algorithm>
 #include <memory>
 #include <optional>

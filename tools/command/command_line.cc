@@ -35,7 +35,8 @@ struct NumberOf<std::optional<Value>> {
   using Type = Value;
 };
 
-/// Gives a better message than CLI11's "could not convert". Takes "010" as 10; to CLI11 it would be 8.
+/// Gives a better message than CLI11's "could not convert". Takes "010" as 10; to CLI11 it would be
+/// 8.
 template <class Number>
 CLI::Validator whole_number() {
   constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();

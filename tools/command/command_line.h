@@ -130,8 +130,8 @@ class CommandLine {
   /// The output of `--help`, for a subcommand or the whole program. Needs: the subcommand exists.
   std::string help(const std::string& command = {}) const;
 
-  /// The action to run. If help was requested or the arguments are wrong, prints the help or the error and returns the
-  /// exit code instead.
+  /// The action to run. If help was requested or the arguments are wrong, prints the help or the
+  /// error and returns the exit code instead.
   struct Parsed {
     Action action;
     int exit_code = 0;

@@ -15,7 +15,8 @@ inline constexpr int kExitInterrupted = 130;  ///< The code that shells report a
 /// The exit code for a failure. A closed pipe is `kExitGood`, because its reader wants no more.
 int exit_code(const Error& error) noexcept;
 
-/// Prints `dovetail: error: ...` on standard error and returns the exit code. Prints nothing for a closed pipe.
+/// Prints `dovetail: error: ...` on standard error and returns the exit code. Prints nothing for a
+/// closed pipe.
 int report(const Error& error);
 
 }  // namespace dovetail::tools

@@ -8,7 +8,8 @@ namespace dovetail::tools {
 
 namespace {
 
-// Set on the thread that receives the signal, and polled by the threads that work. It orders no other memory.
+// Set on the thread that receives the signal, and polled by the threads that work. It orders no
+// other memory.
 std::atomic<bool> caught = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
@@ -21,7 +22,8 @@ extern "C" void note_signal(int /*number*/) {
 void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = note_signal;
-  // SA_RESTART keeps a signal from looking like a failed read. SA_RESETHAND lets a second signal end the process.
+  // SA_RESTART keeps a signal from looking like a failed read. SA_RESETHAND lets a second signal
+  // end the process.
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);

@@ -9,8 +9,8 @@
 
 namespace dovetail::tools {
 
-/// One line of JSON with its newline, safe for a terminal (format/text/visible.h). Keys keep the order in which they
-/// were added.
+/// One line of JSON with its newline, safe for a terminal (format/text/visible.h). Keys keep the
+/// order in which they were added.
 std::string to_line(const boost::json::value& value);
 
 /// Parses JSON. Needs: the text is valid JSON.

@@ -52,7 +52,8 @@ bool is_there(std::string_view command) {
   }
 }
 
-/// Options for less: exit at once if all fits on the screen, pass colours on, leave the text on the screen.
+/// Options for less: exit at once if all fits on the screen, pass colours on, leave the text on the
+/// screen.
 constexpr std::string_view kLess = "LESS=FRX";
 
 std::vector<char*> pager_environment(std::string& less) {

@@ -23,8 +23,8 @@ std::string oddities(const FeatureStats& stats, std::string_view separator);
 /// The lengths of lists, for example "1" or "3 - 17".
 std::string lengths_text(const FeatureStats& stats);
 
-/// The share of the records that have a value of the feature; if none has one, of those that have an
-/// empty list.
+/// The share of the records that have a value of the feature; if none has one, of those that have
+/// an empty list.
 std::string records_share(const FeatureStats& stats, std::uint64_t records);
 
 /// For example "10" or "~60012", where the tilde marks an estimate.

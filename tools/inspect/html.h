@@ -8,8 +8,8 @@
 
 namespace dovetail::tools {
 
-/// Text for the body or for an attribute in double quotes: markup is escaped, control characters are shown as their
-/// pictures, and invalid UTF-8 becomes U+FFFD. Line breaks and tabs stay.
+/// Text for the body or for an attribute in double quotes: markup is escaped, control characters
+/// are shown as their pictures, and invalid UTF-8 becomes U+FFFD. Line breaks and tabs stay.
 std::string html_text(std::string_view text);
 
 /// A table with numbers in all columns except the last, which has text, as in `Table`.

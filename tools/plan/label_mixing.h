@@ -14,8 +14,8 @@ namespace dovetail::tools {
 /// sample has 16 batches even with the largest blocks. Equal lists of values are one label. Records
 /// without the feature share one label. Damaged records are skipped.
 ///
-/// Errors: `invalid_option` for records that are not Examples, for floats, and if no record has the feature; those of
-///         `RecordReader` except damage.
+/// Errors: `invalid_option` for records that are not Examples, for floats, and if no record has the
+///         feature; those of `RecordReader` except damage.
 Result<LabelMixing> read_labels(const Dataset& dataset, const Plan& plan, const EpochPlan& epoch,
                                 const std::string& feature);
 

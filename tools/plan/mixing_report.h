@@ -21,7 +21,8 @@ using MixingRow = std::array<std::string, 3>;
 std::vector<MixingRow> mixing_rows(const PlanReport& report);
 /// The extent of the measurement.
 std::string mixing_extent(const PlanReport& report);
-/// States that the mixing is good, and whether labels were judged; empty if it is weak or was not measured.
+/// States that the mixing is good, and whether labels were judged; empty if it is weak or was not
+/// measured.
 std::optional<std::string> good_text(const PlanReport& report);
 /// The weaknesses and their remedies, one sentence each; empty if the mixing is good.
 std::vector<std::string> advice(const PlanReport& report);

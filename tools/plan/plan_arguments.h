@@ -45,7 +45,8 @@ struct PlanRequest {
   std::optional<State> state;      ///< Continue from here.
   std::optional<SavedPlan> saved;  ///< The result must be this plan.
 
-  /// Errors: those of `Plan::make` or `Plan::resume`; `state_mismatch` if the result differs from the saved plan.
+  /// Errors: those of `Plan::make` or `Plan::resume`; `state_mismatch` if the result differs from
+  ///         the saved plan.
   Result<Plan> plan(std::shared_ptr<const DatasetShape> dataset) const;
 };
 

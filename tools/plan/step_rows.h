@@ -13,7 +13,8 @@
 
 namespace dovetail::tools {
 
-/// The state at the beginning of phase `phase` of `state`'s epoch. Needs: `phase < state.phases.size()`.
+/// The state at the beginning of phase `phase` of `state`'s epoch. Needs:
+/// `phase < state.phases.size()`.
 State begin_of_phase(const State& state, std::size_t phase);
 
 /// The phase of a step of the state's epoch. Empty for steps after the state.

@@ -50,11 +50,12 @@ ShardInfo write_shard(const std::string& folder, const std::string& name, const 
 void write_manifest(const std::string& path, const std::vector<ShardInfo>& shards,
                     const DatasetId& dataset_id = sample_dataset_id());
 
-/// Writes `shards` shards of `records` records each, and their manifest. Shard k is `shard-k.dvt`, its records begin
-/// with "k/".
+/// Writes `shards` shards of `records` records each, and their manifest. Shard k is `shard-k.dvt`,
+/// its records begin with "k/".
 std::vector<ShardInfo> write_dataset(const std::string& folder, std::uint32_t shards, std::size_t records);
 
-/// What begins as a TFRecord file does: the header of a record, its bytes, and a wrong checksum of them.
+/// What begins as a TFRecord file does: the header of a record, its bytes, and a wrong checksum of
+/// them.
 std::string begun_tfrecord();
 
 /// All records up to the end or the first failure.

@@ -321,7 +321,8 @@ TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   EXPECT_EQ(Dataset::open(folder_.path("all/train")).value().records(), 8u);
   EXPECT_EQ(Dataset::open(folder_.path("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
 
-  // A shard beside them changes nothing, and a manifest without its shards, or one being written, is a dataset as well.
+  // A shard beside them changes nothing, and a manifest without its shards, or one being written,
+  // is a dataset as well.
   EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
   write_shard(folder_.path("all"), "more.dvt", shard_of(2));
   EXPECT_THAT(open_error(folder_.path("all")),

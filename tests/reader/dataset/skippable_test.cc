@@ -48,7 +48,8 @@ std::vector<Block> take_apart(const std::string& bytes) {
   return blocks;
 }
 
-// The same blocks in a file of their own: places, index, footer and trailer follow from their order.
+// The same blocks in a file of their own: places, index, footer and trailer follow from their
+// order.
 std::string put_together(const std::string& file_header, std::vector<Block> blocks) {
   std::string bytes = file_header;
   std::string index;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a steady reader asks the allocator and storage for: something for each batch, each run and each extent, nothing
-// for each record.
+// What a steady reader asks the allocator and storage for: something for each batch, each run and
+// each extent, nothing for each record.
 #include <cstdint>
 
 #include <gtest/gtest.h>
@@ -74,7 +74,8 @@ TEST_F(SteadyReadingTest, AllocatesForBatchesAndRunsAndNeverForRecords) {
   ASSERT_EQ(large.batches, 64u);
   RecordProperty("allocations_of_1024_batches", std::to_string(small.allocations));
   RecordProperty("allocations_of_64_batches", std::to_string(large.allocations));
-  // The same runs and extents, 960 batches more. A run takes an entry, its file, its extents; an extent its load.
+  // The same runs and extents, 960 batches more. A run takes an entry, its file, its extents; an
+  // extent its load.
   EXPECT_LE(large.allocations, 3 * large.batches + 4 * kRuns + 128);
   EXPECT_LE(small.allocations, 3 * small.batches + 4 * kRuns + 128);
   EXPECT_LT(large.allocations, kRecords / 64);
@@ -85,7 +86,8 @@ TEST_F(SteadyReadingTest, AsksStorageOnceForEachExtentAndNeverForARecord) {
     GTEST_SKIP() << "no reads of the page cache alone here";
   const Cost cost = second_epoch(256);
   EXPECT_EQ(cost.tries, cost.reads);
-  // A block has some 16 KiB, so an epoch of 1 MiB takes some 64 extents; planning ahead moves a few between epochs.
+  // A block has some 16 KiB, so an epoch of 1 MiB takes some 64 extents; planning ahead moves a few
+  // between epochs.
   EXPECT_LE(cost.tries, 2 * kRecords / kRunRecords);
 }
 

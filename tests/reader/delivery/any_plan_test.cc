@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any plan, over any storage and with any memory that suffices: the rows of the plan, within the budget.
+// Any plan, over any storage and with any memory that suffices: the rows of the plan, within the
+// budget.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -71,7 +72,8 @@ ReaderOptions base_options(std::uint32_t batch) {
           .registration = Registration::off};
 }
 
-/// The batches that a trainer holds, as many as it may or some of them, each with what it was when it came.
+/// The batches that a trainer holds, as many as it may or some of them, each with what it was when
+/// it came.
 class Holder {
  public:
   Holder(const ReaderOptions& options, std::uint64_t seed)

@@ -269,7 +269,8 @@ TEST_F(BatchReaderTest, WhatWasMovedFromIsClosed) {
   EXPECT_TRUE(reader.next().error().is(Errc::closed));  // NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(reader.next(std::chrono::milliseconds(1)).error().is(Errc::closed));
   EXPECT_TRUE(reader.error()->is(Errc::closed));
-  // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does not see libstdc++ count.
+  // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does
+  // not see libstdc++ count.
   std::promise<boost::system::error_code> outcome;
   reader.async_next([&](boost::system::error_code error, std::optional<Batch> batch) {
     EXPECT_FALSE(batch.has_value());

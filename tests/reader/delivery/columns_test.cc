@@ -36,7 +36,8 @@ using MaybeRecord = std::optional<std::string>;
 constexpr const char* kColumns =
     "image:u8[4,4,1], label:i64, tokens:i64[*], weight:f32=1, name:bytes=\"none\", tags:bytes[*]=[]";
 
-/// Record `id`, told by it alone: of different sizes, some without a weight or a name. The label is the id.
+/// Record `id`, told by it alone: of different sizes, some without a weight or a name. The label is
+/// the id.
 std::string example(std::uint64_t id, std::size_t most_tokens) {
   Draws draws(id + 1);
   format::ExampleEncoder encoder;
@@ -93,7 +94,8 @@ Dataset write_sample(const std::string& folder, const Sample& sample, const char
   return Dataset::open(folder).value();
 }
 
-/// The record whose columns a row must have: the planned one, or that of the row that stands in for it.
+/// The record whose columns a row must have: the planned one, or that of the row that stands in for
+/// it.
 MaybeRecord record_of(const Batch& batch, std::uint32_t row, const Sample& sample) {
   switch (batch.status()[row]) {
     case RowStatus::first:
@@ -198,7 +200,8 @@ TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
     options.storage = has_uring && draws.below(2) == 0 ? StorageKind::io_uring_direct : StorageKind::pread;
     options.oversize = Oversize::spill;
     options.prefetch = static_cast<std::uint32_t>(1 + draws.below(4));
-    // From hardly enough for some rows of the small records, to enough for a batch of the large ones.
+    // From hardly enough for some rows of the small records, to enough for a batch of the large
+    // ones.
     const std::uint64_t least = which != 1 ? 60'000 : 1'500'000;
     if (draws.below(3) > 0) options.memory_bytes = least + draws.below(least);
     const auto what = "seed " + std::to_string(kSeed) + ", round " + std::to_string(round);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged records that were to be read or decoded straight into their rows, among good ones of every kind.
+// Damaged records that were to be read or decoded straight into their rows, among good ones of
+// every kind.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -22,8 +23,8 @@ using testing::SampleShape;
 
 constexpr std::uint32_t kBatch = 12;
 
-/// One shard in which large records, each in a block of its own, lie among small ones that share blocks; read in its
-/// own order, so that a row of a batch is chosen by the id of its record.
+/// One shard in which large records, each in a block of its own, lie among small ones that share
+/// blocks; read in its own order, so that a row of a batch is chosen by the id of its record.
 class DirectDamageTest : public ::testing::TestWithParam<Codec> {
  protected:
   DirectDamageTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {
@@ -105,7 +106,8 @@ TEST_P(DirectDamageTest, TheSampleMixesDirectRecordsAndSharedBlocks) {
 }
 
 TEST_P(DirectDamageTest, OtherRowsKeepTheirBytesWhereverTheDamageIsInTheBatch) {
-  // In every batch another place: its first direct record, its last, one between; then all of one batch.
+  // In every batch another place: its first direct record, its last, one between; then all of one
+  // batch.
   const auto in_batch = [&](std::uint64_t batch) {
     std::vector<std::uint64_t> ids;
     for (const auto& [id, offset] : direct_) {

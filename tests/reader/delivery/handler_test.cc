@@ -30,8 +30,8 @@ namespace asio = boost::asio;
 
 using Next = std::function<void(boost::system::error_code, std::optional<Batch>)>;
 
-/// Runs each function on a thread of its own, and has it done when submitting returns: a scheduler that happens to let the
-/// other thread go first.
+/// Runs each function on a thread of its own, and has it done when submitting returns: a scheduler
+/// that happens to let the other thread go first.
 struct OtherThreadFirst {
   template <class Function>
   void execute(Function function) const {
@@ -45,8 +45,8 @@ struct OtherThreadFirst {
   bool operator!=(const OtherThreadFirst&) const noexcept { return false; }
 };
 
-/// Asks the reader from another thread, as the trainer's could at that moment, while a handler is handed to it; and runs it
-/// on a thread of its own.
+/// Asks the reader from another thread, as the trainer's could at that moment, while a handler is
+/// handed to it; and runs it on a thread of its own.
 struct AsksTheReader : OtherThreadFirst {
   struct Seen {
     const BatchReader* reader = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers whose storage does not answer some reads: these are logged, or what they were to read is damaged; and steps, rows
-// and ids stay as planned.
+// Readers whose storage does not answer some reads: these are logged, or what they were to read is
+// damaged; and steps, rows and ids stay as planned.
 #include <algorithm>
 #include <chrono>
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever storage does with its reads, and whatever the options: what is delivered is what was planned.
+// Whatever storage does with its reads, and whatever the options: what is delivered is what was
+// planned.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -170,7 +171,8 @@ class RandomCase {
     return plan;
   }
 
-  /// Ample memory, or the least that opens, or a little more. Every budget with which a reader opens must do.
+  /// Ample memory, or the least that opens, or a little more. Every budget with which a reader
+  /// opens must do.
   bool choose_memory() {
     Result<detail::ReaderSetup> ample = detail::set_up(sample_.dataset, options_);
     if (!ample.has_value() && ample.error().is(Errc::resource_limit)) {  // no io_uring here

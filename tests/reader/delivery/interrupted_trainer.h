@@ -37,10 +37,11 @@ inline std::ostream& operator<<(std::ostream& out, Act act) {
   return out << kNames.at(static_cast<std::size_t>(act));
 }
 
-/// A trainer that asks a reader for batch after batch of its only epoch, to which something happens at one event.
+/// A trainer that asks a reader for batch after batch of its only epoch, to which something happens
+/// at one event.
 ///
-/// `Event` is an object that is armed for its n-th event as long as it lives: made of the number and of what is to happen,
-/// with a `disarm()` that tells whether it has.
+/// `Event` is an object that is armed for its n-th event as long as it lives: made of the number
+/// and of what is to happen, with a `disarm()` that tells whether it has.
 template <class Reader, class Batch, class Event>
 class InterruptedTrainer {
  public:
@@ -77,7 +78,8 @@ class InterruptedTrainer {
   }
 
  private:
-  // On a thread of the reader, as a rule: the trainer's does it, while that one waits in the middle of its call.
+  // On a thread of the reader, as a rule: the trainer's does it, while that one waits in the middle
+  // of its call.
   void happen() {
     auto moment = std::make_shared<std::promise<void>>();
     std::future<void> at_work = moment->get_future();

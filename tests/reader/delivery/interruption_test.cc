@@ -234,7 +234,8 @@ TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
     for (std::uint64_t step = 0; step < free_steps; ++step) ASSERT_EQ(engine->next().value()->step(), step);
     std::future<std::uint64_t> blocked = std::async(std::launch::async, [&] { return engine->next().value()->step(); });
     storage->wait_for_withheld(1);
-    // A wait makes the window of reading ahead far larger than what is left: all of it is asked for meanwhile.
+    // A wait makes the window of reading ahead far larger than what is left: all of it is asked for
+    // meanwhile.
     std::uint64_t expected = 0;
     for (std::uint32_t shard = 0; shard < 16; ++shard) expected += detail::open_shard(dataset, shard)->blocks().size();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);

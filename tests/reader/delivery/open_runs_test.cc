@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the open runs do not fit the memory, a reader says what to change, and that helps; large ones it refuses.
+// Where the open runs do not fit the memory, a reader says what to change, and that helps; large
+// ones it refuses.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -24,7 +24,8 @@ using Rows = std::vector<Row>;
 inline const SampleShape kSampleShape{.shard_records = {301, 77, 0, 512, 1, 140}};
 inline constexpr std::uint64_t kSampleRecords = 1031;
 
-/// A dataset of `kSampleShape`, written once for each suite, and options that interleave it in small pieces.
+/// A dataset of `kSampleShape`, written once for each suite, and options that interleave it in
+/// small pieces.
 class SampleReaderTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader delivers after it was stopped: the same rows in the same world, the rest of the epoch in another one.
+// What a reader delivers after it was stopped: the same rows in the same world, the rest of the
+// epoch in another one.
 #include <dovetail/batch_reader.h>
 
 #include <algorithm>
@@ -231,7 +232,8 @@ TEST_F(ResumeTest, TheLastEpochThatCanBeNumberedIsTheLast) {
   EXPECT_FALSE(reader.next().value().has_value());
 }
 
-// Each repetition is a stretch of its own; a search among all of them for every row would take minutes.
+// Each repetition is a stretch of its own; a search among all of them for every row would take
+// minutes.
 TEST_F(ResumeTest, ABatchMayRepeatALaneTenThousandTimes) {
   const SampleShape one{.shard_records = {1}, .min_bytes = 5, .max_bytes = 5};
   const Dataset single = testing::make_sample(folder().path("single"), one);

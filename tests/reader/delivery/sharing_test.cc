@@ -120,7 +120,8 @@ class SharingTest : public ::testing::TestWithParam<std::size_t> {
  protected:
   SharingTest() : dataset_(testing::make_sample(folder_.path("data"), shape())) {
     for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
-      // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place for the same.
+      // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place
+      // for the same.
       if (testing::kThreadSanitized && kind != StorageKind::pread) continue;
       ReaderOptions options = SharingTest::options(0);
       options.storage = kind;
@@ -159,7 +160,8 @@ class SharingTest : public ::testing::TestWithParam<std::size_t> {
     for (std::uint32_t i = 0; i < count; ++i) all.push_back(course(options(i), i));
     return all;
   }
-  /// Reads them all at once: a thread each for two ways, and one context of several threads for the third.
+  /// Reads them all at once: a thread each for two ways, and one context of several threads for the
+  /// third.
   static void read_all(std::vector<Course>& all, std::uint32_t first_way) {
     asio::io_context context;
     std::latch begin(static_cast<std::ptrdiff_t>(all.size()));
@@ -250,7 +252,8 @@ class Doomed {
         EXPECT_EQ(reader_->error().value().kind(), ErrorKind::cancelled);
         return;
       case Fate::cancelled:
-        // On the strand, but after the request has begun; it may have its batch by then, and then is asked again.
+        // On the strand, but after the request has begun; it may have its batch by then, and then
+        // is asked again.
         ask();
         return asio::post(strand_, [this] { signal_.emit(asio::cancellation_type::total); });
     }

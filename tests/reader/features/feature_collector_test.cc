@@ -378,7 +378,8 @@ TEST(FeatureCollectorTest, NumbersOfJsonAreDoubles) {
 }
 
 TEST(FeatureCollectorTest, RecordsThatAreNearlyExamplesLeaveNothingBehind) {
-  // A record that is no Example is looked at again as JSON: names that were found before the fault count once.
+  // A record that is no Example is looked at again as JSON: names that were found before the fault
+  // count once.
   const std::string good = ExampleRecord().ints("x", {1}).ints("y", {2}).bytes();
   const FeaturesReport report = report_of({good, good + "\xFF", R"({"x": 5})", good, good + "\xFF"});
   EXPECT_EQ(report.examples, 2u);

@@ -32,12 +32,13 @@ std::string all_of(const FeaturesReport& report);
 /// The report of some records, whose ids are their places.
 FeaturesReport report_of(const std::vector<std::string>& records);
 
-/// Statistics of the only feature of that name. Fails the test and gives an empty one where there is none.
+/// Statistics of the only feature of that name. Fails the test and gives an empty one where there
+/// is none.
 FeatureStats feature(const FeaturesReport& report, std::string_view name);
 
-/// Examples with features of many shapes, the same for the same seed: labels, ids, weights with values that are not finite,
-/// texts, lists of all lengths, features that are missing, without a list or of changing kinds, and records that are no
-/// Examples.
+/// Examples with features of many shapes, the same for the same seed: labels, ids, weights with
+/// values that are not finite, texts, lists of all lengths, features that are missing, without a
+/// list or of changing kinds, and records that are no Examples.
 std::vector<std::string> random_records(std::uint64_t seed, std::size_t count);
 
 }  // namespace dovetail::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run in memory holds its records where it says, whatever blocks it has and whichever of them are damaged.
+// A run in memory holds its records where it says, whatever blocks it has and whichever of them are
+// damaged.
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -91,7 +92,8 @@ class LoadedRunTest : public ::testing::Test {
     return {.shard = 0, .first_record = first, .count = 1 + random.below(records - first), .first_id = first + 7000};
   }
 
-  /// Every record of the run that is not in a damaged block is where it should be, and no other is called damaged.
+  /// Every record of the run that is not in a damaged block is where it should be, and no other is
+  /// called damaged.
   void expect_records(const LoadedRun& loaded, const std::vector<DamagedBlock>& damage) const {
     const ReadyRun ready = loaded.ready(0, !damage.empty());
     EXPECT_EQ((ready.where & Entry::kDamage) != 0, !damage.empty());

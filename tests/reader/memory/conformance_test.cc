@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for the memory of slots wherever it comes from. Built twice: against the CUDA runtime, where a device may be
-// missing, and against one that is emulated.
+// What holds for the memory of slots wherever it comes from. Built twice: against the CUDA runtime,
+// where a device may be missing, and against one that is emulated.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>

@@ -141,7 +141,8 @@ void with_little_locked_memory(const std::function<void()>& body) {
   little.rlim_cur = 4 << 20;
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &little), 0);
   std::thread([&] {
-    // The limit does not hold for those with this capability; giving it up concerns this thread only.
+    // The limit does not hold for those with this capability; giving it up concerns this thread
+    // only.
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, 2> capabilities{};
     ASSERT_EQ(::syscall(SYS_capget, &header, capabilities.data()), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of storages share: a file of known bytes, reads into guarded memory, and threads that may not do all.
+// What the tests of storages share: a file of known bytes, reads into guarded memory, and threads
+// that may not do all.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +22,8 @@ std::string sample_bytes(std::size_t count);
 
 /// One read of a file of `sample_bytes` and what came of it.
 ///
-/// Threads: `complete` is called once, from any thread; the destination may be looked at after `wait`.
+/// Threads: `complete` is called once, from any thread; the destination may be looked at after
+///          `wait`.
 class SampleRead {
  public:
   /// `split`: how many of the bytes go into the first part of the destination.
@@ -35,7 +37,8 @@ class SampleRead {
   /// The outcome; waits for it, and gives up on the whole test program after a minute.
   Result<void> wait() const;
 
-  /// What is wrong with the memory, if anything: all wanted bytes are there and none beside them was written.
+  /// What is wrong with the memory, if anything: all wanted bytes are there and none beside them
+  /// was written.
   std::string complaint() const;
   /// Whether nothing beside the destination was written.
   bool guards_are_whole() const;
@@ -60,10 +63,12 @@ std::size_t cached_pages(const std::string& path);
 /// Descriptors that this process has open.
 std::size_t open_descriptors();
 
-/// Runs `body` on a thread for which, and for whose threads, the system call fails with `EPERM`, as in a sandbox.
+/// Runs `body` on a thread for which, and for whose threads, the system call fails with `EPERM`, as
+/// in a sandbox.
 void without_system_call(long number, const std::function<void()>& body);
 
-/// Runs `body` on a thread that may lock less memory than the buffers of direct reads take by default.
+/// Runs `body` on a thread that may lock less memory than the buffers of direct reads take by
+/// default.
 void with_little_locked_memory(const std::function<void()>& body);
 
 }  // namespace dovetail::testing

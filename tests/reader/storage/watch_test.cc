@@ -121,7 +121,8 @@ class ReadWatchTest : public ::testing::Test {
     return InputFile::open(folder_.path(name)).value();
   }
 
-  /// Lets go what hangs, and waits until all of it has come back, and the storage with it is gone. Idempotent.
+  /// Lets go what hangs, and waits until all of it has come back, and the storage with it is gone.
+  /// Idempotent.
   void end_all() {
     storage_.reset();  // it lets go of all when it is stopped
     gone_.wait();

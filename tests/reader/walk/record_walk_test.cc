@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk over records in memory gives the rows of the plan, whatever is not ready when, and reads no memory that is gone.
+// A walk over records in memory gives the rows of the plan, whatever is not ready when, and reads
+// no memory that is gone.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -45,8 +46,8 @@ struct Kind {
   bool is_damaged(std::uint64_t id) const { return damage && !is_placed(id) && id % 11 == 3; }
 };
 
-/// Runs whose records hold their ids. A run is ready some time after it is first asked for, and memory that was given up is
-/// overwritten as soon as the rows walked before are filled.
+/// Runs whose records hold their ids. A run is ready some time after it is first asked for, and
+/// memory that was given up is overwritten as soon as the rows walked before are filled.
 class ScriptedMemory final : public detail::RunMemory {
  public:
   ScriptedMemory(RandomSource& random, Kind kind) : random_(random), kind_(kind) {}
@@ -106,7 +107,8 @@ class ScriptedMemory final : public detail::RunMemory {
     spares_.erase(found);
   }
 
-  /// All rows that were walked are filled. What was given up is overwritten and not freed, so that who reads it is found.
+  /// All rows that were walked are filled. What was given up is overwritten and not freed, so that
+  /// who reads it is found.
   void filled() {
     for (auto& room : given_up_) {
       std::fill(room->begin(), room->end(), std::byte{0xEE});
@@ -192,7 +194,8 @@ class ScriptedMemory final : public detail::RunMemory {
   Rooms overwritten_;
 };
 
-/// Walks a lane from an output in portions, each filled at once or after some more, and compares it with the plan.
+/// Walks a lane from an output in portions, each filled at once or after some more, and compares it
+/// with the plan.
 template <class E>
 void expect_rows(const LaneOrder& lane, std::uint64_t begin, std::uint64_t end, Kind kind, bool scattered,
                  RandomSource& random) {
