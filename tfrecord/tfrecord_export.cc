@@ -15,6 +15,7 @@
 #include "convert/shard_jobs.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
+#include "format/text/lower_case.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
 #include "format/words/convert_words.h"
@@ -52,16 +53,16 @@ std::string_view suffix_of(TfrecordCompression compression) {
 }
 
 // Returns the compression that a name's suffix promises to readers: to users of TensorFlow and to
-// this project's sources. Returns nothing for other names.
-std::optional<TfrecordCompression> compression_promised_by(std::string_view name) {
-  using Ending = std::pair<std::string_view, TfrecordCompression>;
-  for (const auto& [ending, compression] :
-       {Ending{".gz", TfrecordCompression::gzip}, Ending{".gzip", TfrecordCompression::gzip},
-        Ending{".zlib", TfrecordCompression::zlib}, Ending{".zz", TfrecordCompression::zlib},
-        Ending{".snappy", TfrecordCompression::snappy}}) {
-    if (name.ends_with(ending)) return compression;
-  }
-  return std::nullopt;
+// this project's sources. Errors: no reader of TFRecords takes that one.
+Result<std::optional<TfrecordCompression>> promised_by(const std::string& name) {
+  if (format::lower_case(name).ends_with(".snappy")) return std::optional(TfrecordCompression::snappy);
+  const Compression promised = detail::compression_promised_by(name);
+  if (promised == Compression::none) return std::optional<TfrecordCompression>();
+  if (promised == Compression::gzip) return std::optional(TfrecordCompression::gzip);
+  if (promised == Compression::zlib) return std::optional(TfrecordCompression::zlib);
+  return Error(Errc::invalid_option, "its name implies " + std::string(to_string(promised)) +
+                                         ", which TensorFlow does not read; use .gz, .zlib or .snappy")
+      .in_file(name);
 }
 
 std::string five_digits(std::uint32_t number) {
@@ -90,7 +91,7 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
                                              " files to write, but the target names one; name a folder, or request 1")
           .in_file(target);
     }
-    const auto promised = compression_promised_by(target);
+    DOVETAIL_ASSIGN(const auto promised, promised_by(target));
     if (promised && options.compression && *promised != *options.compression) {
       return Error(Errc::invalid_option,
                    "its name implies " + std::string(to_string(*promised)) + ", but the requested compression is " +

@@ -142,7 +142,8 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
   using Named = std::pair<const char*, TfrecordCompression>;
   for (const auto& [name, compression] :
        {Named{"b.tfrecord", TfrecordCompression::none}, Named{"b.tfrecord.gz", TfrecordCompression::gzip},
-        Named{"b.tfrecord.zz", TfrecordCompression::zlib}, Named{"b.tfrecord.snappy", TfrecordCompression::snappy}}) {
+        Named{"c.tfrecord.GZ", TfrecordCompression::gzip}, Named{"b.tfrecord.zz", TfrecordCompression::zlib},
+        Named{"b.tfrecord.snappy", TfrecordCompression::snappy}}) {
     wanted.compression.reset();
     const auto report = export_tfrecords(folder_ / name, wanted).value();
     EXPECT_TRUE(unpacked(report.files, compression) == test::tfrecord_bytes(records())) << name;
@@ -151,6 +152,12 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
     const auto plain = export_tfrecords(folder_ / name, wanted);
     EXPECT_EQ(plain.has_value(), compression == TfrecordCompression::none) << name;
     EXPECT_TRUE(plain || plain.error().is(Errc::invalid_option)) << name;
+  }
+  wanted.compression.reset();
+  for (const char* const name : {"d.tfrecord.zst", "d.tfrecord.bz2", "d.tfrecord.XZ"}) {
+    EXPECT_THAT(export_tfrecords(folder_ / name, wanted),
+                test::Fails(Errc::invalid_option).saying("which TensorFlow does not read; use .gz"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
   }
 }
 
