@@ -29,8 +29,7 @@ std::uint64_t train_on_device(dovetail::BatchReader reader, cudaStream_t stream)
   std::uint64_t rows = 0;
   while (auto batch = batches.next().value()) {              // empty at the end of the epoch
     batch->wait_on(dovetail::DeviceStream{stream}).value();  // the stream waits for the copy, not this thread
-    // Kernels on `stream` that read batch->values(), batch->offsets(), batch->ids(),
-    // batch->status() follow here.
+    // Kernels on `stream` that read batch->values(), batch->offsets(), batch->ids(), batch->status() follow here.
     rows += batch->valid();
   }  // the slab is filled again after what is in the stream now
   return rows;
