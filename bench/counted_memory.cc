@@ -31,7 +31,7 @@ std::size_t MemoryMeter::peak() const noexcept {
 
 }  // namespace dovetail::bench
 
-// The other forms of `new` and `delete` end in these, but for the over-aligned ones, which are not
+// All other forms of `new` and `delete` end in these, except the over-aligned ones, which are not
 // counted.
 void* operator new(std::size_t size) {
   using namespace dovetail::bench;

@@ -26,7 +26,7 @@ using ::testing::Not;
 
 class TfrecordIndexTest : public test::IndexedFileTest {
  protected:
-  // What a shard with the same records says, but for what only the framing decides.
+  // The facts of a shard with the same records, except those that only the framing decides.
   ShardInfo as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
     WriterOptions writer_options{.codec = Codec::none,
                                  .block_bytes = options.block_bytes,

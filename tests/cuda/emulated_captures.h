@@ -44,9 +44,9 @@ class Capture {
 
 /// The captures that have not ended.
 ///
-/// Threads: all functions may be called from any thread. They only share the lock, but for `begin`,
-///          `end` and `clear`, so
-/// that calls order nothing between their threads where there is no capture.
+/// Threads: all functions may be called from any thread. Only `begin`, `end` and `clear`
+///          take the lock alone; the others share it. So calls order nothing between their threads
+///          where there is no capture.
 class Captures {
  public:
   /// False, and nothing begins, for a stream that captures already.

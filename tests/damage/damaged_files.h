@@ -50,7 +50,7 @@ ShardSpec of_pages(std::uint64_t seed);
 ShardSpec with_other_bytes(ShardSpec spec);
 /// The same dataset and number, and nothing else in common.
 ShardSpec with_other_sizes(ShardSpec spec);
-/// The golden shards, but for the manifest, and a small one.
+/// The golden shards without the manifest, and a small one.
 std::vector<SampleFile> layouts();
 
 Bytes::iterator at(Bytes& bytes, std::size_t offset);

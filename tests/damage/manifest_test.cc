@@ -38,7 +38,7 @@ std::string record(std::uint32_t shard, std::uint64_t i, char version) {
   return std::to_string(shard) + '/' + std::to_string(i) + ' ' + std::string(20, version);
 }
 
-/// A dataset of shards of equal shape. Versions differ in the bytes of records, but for those of
+/// A dataset of shards of equal shape. Versions differ in the bytes of records, except in
 /// shard 0.
 Infos write_version(const std::string& folder, const DatasetId& id, char version, std::uint32_t shards = kShards) {
   DatasetWriterOptions options{

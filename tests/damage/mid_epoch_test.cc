@@ -443,7 +443,7 @@ TEST_P(MidEpochTest, RanksMakeTheirStepsOrNameWhatStopsThem) {
               static_cast<unsigned long long>(outcome.failed));
 }
 
-// A reader goes on for epochs; what was damaged once is judged anew, but for what was planned
+// A reader continues for epochs. It checks again what was damaged once, except what was planned
 // before.
 TEST_P(MidEpochTest, ShardsThatComeBackAreReadAgain) {
   constexpr std::uint32_t kMostEpochs =

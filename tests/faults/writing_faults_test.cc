@@ -38,8 +38,7 @@ class WritingFaultsTest : public ::testing::Test {
  protected:
   std::string target() const { return folder_.path("target"); }
 
-  /// Once the system does again what it is asked for, all goes but for a lock that could not be
-  /// looked at.
+  /// When the system works again, nothing stays, except a lock that could not be examined.
   void expect_nothing_staged() const {
     if (testing::FaultAt::removal_failed() || testing::FaultAt::lasted()) return;
     EXPECT_THAT(testing::names_left(target() + ".partial"), AnyOf(IsEmpty(), ElementsAre(".dovetail-lock")));

@@ -22,8 +22,8 @@ namespace dovetail::testing {
 /// completes later than reads that were asked for after it, and every second `try_read` leaves
 /// garbage and says no.
 ///
-/// What it does follows from `seed`, but for the timing of threads. Completions run on a thread of
-/// its own.
+/// `seed` decides what it does, except the timing of threads. Completions run on a thread of its
+/// own.
 class ShuffledStorage final : public detail::Storage {
  public:
   ShuffledStorage(std::unique_ptr<Storage> inner, std::uint64_t seed)
