@@ -105,7 +105,7 @@ std::string flags_text(const std::vector<FlagSpec>& flags) {
 }
 
 /// Puts each example on a line of its own, without filling.
-std::string examples_text(const Examples& examples) {
+std::string examples_section(const Examples& examples) {
   std::string text = ".SH EXAMPLES\n.nf\n";
   for (const std::string_view example : examples) text += roff(example) + '\n';
   return text + ".fi\n";
@@ -138,7 +138,7 @@ std::string man_page(const ProgramSpec& program) {
   for (const CommandSpec& command : program.commands) {
     text += ".TP\n" + bold(page_name(program, command.name)) + "(1)\n" + roff(command.summary) + ".\n";
   }
-  return text + examples_text(program.examples) + kExitStatus;
+  return text + examples_section(program.examples) + kExitStatus;
 }
 
 std::string man_page(const ProgramSpec& program, const CommandSpec& command) {
@@ -152,7 +152,7 @@ std::string man_page(const ProgramSpec& program, const CommandSpec& command) {
     const std::string name = italic(flag.name) + (flag.many ? " ..." : "");
     text += flag.required ? ' ' + name : " [" + name + ']';
   }
-  return text + '\n' + flags_text(command.flags) + examples_text(command.examples) + kExitStatus +
+  return text + '\n' + flags_text(command.flags) + examples_section(command.examples) + kExitStatus +
          ".SH \"SEE ALSO\"\n" + bold(program.name) + "(1)\n";
 }
 
