@@ -89,7 +89,7 @@ void encode(const FileHeader& header, std::span<std::byte, kFileHeaderBytes> out
 Result<FileHeader> decode_file_header(std::span<const std::byte, kFileHeaderBytes> in);
 
 void encode(const BlockHeader& header, std::span<std::byte, kBlockHeaderBytes> out) noexcept;
-/// Returns a header whose type `is_skippable` with any type and codec.
+/// If the type `is_skippable`, the codec may be any.
 /// Errors: `header_checksum` (also for a wrong sync word); `unsupported_version` for an unknown
 /// type or codec in a block that may not be skipped; `bad_length`.
 Result<BlockHeader> decode_block_header(std::span<const std::byte, kBlockHeaderBytes> in);

@@ -72,7 +72,7 @@ ColumnType wider(const CsvColumn& a, const CsvColumn& b) {
 }  // namespace
 
 std::string quoted_name(std::string_view name) {
-  return '"' + std::string(name.substr(0, kShownName)) + '"';
+  return '"' + format::shortened(name, kShownName) + '"';
 }
 
 Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t most) {
@@ -199,9 +199,10 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
     column.negative = column.negative || columns[i].negative;
     if (columns[i].empty) continue;
     const ColumnType both = column.empty ? columns[i].type : wider(column, columns[i]);
-    if (column.reason.empty()) column.reason = columns[i].reason;
-    const bool became_bytes = !column.empty && column.type != ColumnType::bytes && both == ColumnType::bytes;
-    if (became_bytes && column.reason.empty()) column.reason = "the values in " + file;
+    if (both == ColumnType::bytes && (column.empty || column.type != ColumnType::bytes)) {
+      column.reason = columns[i].reason;
+      if (!column.empty && column.reason.empty()) column.reason = "the values in " + file;
+    }
     column.type = both;
     column.inexact = column.inexact || columns[i].inexact;
     column.empty = false;

@@ -44,7 +44,7 @@ class ColumnGuesses {
 
  private:
   // A number here is a fraction beside whole numbers that a float would round, or the other way
-  // around.
+  // around, or a whole number beyond int64.
   static std::string reason_for_bytes(std::string_view field, const CsvRows& rows) {
     std::string text =
         '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line()) + " of " + rows.path();
@@ -81,15 +81,17 @@ Error doubtful_delimiter(char other, char taken) {
 
 // A first row of numbers is most likely data. As a header it would be lost.
 bool has_numbers_only(const std::vector<std::string_view>& fields, const CsvOptions& options) {
-  const auto is_number = [](std::string_view field) { return parse_real(field).has_value(); };
+  const auto is_number = [](std::string_view field) {  // but neither "inf" nor "nan", which name columns too
+    return parse_real(field).has_value() && field.find_first_of("0123456789") != std::string_view::npos;
+  };
   const auto fits = [&](std::string_view field) { return is_missing(field, options) || is_number(field); };
   return std::any_of(fields.begin(), fields.end(), is_number) && std::all_of(fields.begin(), fields.end(), fits);
 }
 
 Error doubtful_header() {
   return Error(Errc::invalid_option,
-               "the first row has only numbers, but would name the columns; give --csv-no-header if it is data, or the "
-               "type of a column with --csv-type if these are names");
+               "the first row has only numbers, but would name the columns; say that there is no header "
+               "(--csv-no-header) if it is data, or give the type of a column (--csv-type) if these are names");
 }
 
 /// Walks over the files of a source.

@@ -145,13 +145,25 @@ Error packed_already(const std::string& path) {
 constexpr std::string_view kMdsIndexName = "index.json";
 constexpr std::uint64_t kMaxMdsIndexBytes = std::uint64_t{1} << 30;
 
+bool is_missing(const Error& error) {
+  return error.code() == boost::system::errc::no_such_file_or_directory;
+}
+
+// Returns whether this file is there and begins like the index of an MDS folder.
+Result<bool> begins_as_mds_index(const std::string& path) {
+  auto file = SourceFile::open(path);
+  if (!file && is_missing(file.error())) return false;
+  if (!file) return file.error();
+  std::string begin(kMdsIndexBegin, '\0');
+  DOVETAIL_ASSIGN(const auto read, file->peek(std::as_writable_bytes(std::span(begin))));
+  return looks_like_mds_index(std::string_view(begin).substr(0, read));
+}
+
 // Returns the text of a folder's index.json, or nothing if there is none.
 Result<std::optional<std::string>> read_index(const std::string& path) {
   auto file = SourceFile::open(path);
-  if (!file) {
-    if (file.error().code() == boost::system::errc::no_such_file_or_directory) return std::nullopt;
-    return file.error();
-  }
+  if (!file && is_missing(file.error())) return std::nullopt;
+  if (!file) return file.error();
   if (file->size() > kMaxMdsIndexBytes) return std::nullopt;
   std::string text(static_cast<std::size_t>(file->size()), '\0');
   DOVETAIL_ASSIGN(auto read, file->read(std::as_writable_bytes(std::span(text))));
@@ -182,10 +194,12 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   listing.format = SourceFormat::mds;
   listing.folder = folder;
   const std::string path = folder + std::string(kMdsIndexName);
+  if (wanted == SourceFormat::detect) {
+    DOVETAIL_ASSIGN(const bool begins, begins_as_mds_index(path));
+    if (!begins) return std::nullopt;
+  }
   DOVETAIL_ASSIGN(auto text, read_index(path));
-  if (!text && wanted == SourceFormat::detect) return std::nullopt;
   if (!text) return Error(Errc::unknown_format, "an MDS folder must have an index.json").in_file(folder);
-  if (wanted == SourceFormat::detect && !looks_like_mds_index(*text)) return std::nullopt;
   auto index = parse_mds_index(*text, path);
   if (!index) return index.error();
   for (MdsShard& shard : index->shards) {
@@ -233,8 +247,8 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
 // Such an index is one line of JSON, but it holds no records.
 Result<void> check_no_mds_index(const std::string& path) {
   if (path.substr(path.rfind('/') + 1) != kMdsIndexName) return {};
-  DOVETAIL_ASSIGN(const auto text, read_index(path));
-  if (!text || !looks_like_mds_index(*text)) return {};
+  DOVETAIL_ASSIGN(const bool begins, begins_as_mds_index(path));
+  if (!begins) return {};
   return Error(Errc::unknown_format, "this is the index of an MDS folder; give the folder that holds it").in_file(path);
 }
 

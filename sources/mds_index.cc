@@ -173,7 +173,7 @@ std::optional<Compression> compression_of(const MdsShard& shard) noexcept {
 }
 
 bool looks_like_mds_index(std::string_view text) {
-  const std::string_view head = text.substr(0, 4096);
+  const std::string_view head = text.substr(0, kMdsIndexBegin);
   return head.find("\"column_encodings\"") != std::string_view::npos &&
          head.find("\"shards\"") != std::string_view::npos;
 }

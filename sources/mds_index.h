@@ -53,6 +53,9 @@ struct MdsIndex {
   std::vector<MdsShard> shards;
 };
 
+/// The number of bytes that `looks_like_mds_index` looks at.
+inline constexpr std::size_t kMdsIndexBegin = 4096;
+
 /// Whether a text begins like the index of an MDS folder, so that a fault in the rest is an error.
 bool looks_like_mds_index(std::string_view text);
 

@@ -53,7 +53,7 @@ std::string_view suffix_of(TfrecordCompression compression) {
 }
 
 // Returns the compression that a name's suffix promises to readers: to users of TensorFlow and to
-// this project's sources. Errors: no reader of TFRecords takes that one.
+// this project's sources. Errors: TensorFlow reads no such file.
 Result<std::optional<TfrecordCompression>> promised_by(const std::string& name) {
   if (format::lower_case(name).ends_with(".snappy")) return std::optional(TfrecordCompression::snappy);
   const Compression promised = detail::compression_promised_by(name);

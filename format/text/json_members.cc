@@ -47,30 +47,41 @@ auto all_of(std::span<const json::value> values, Get get) {
   return all;
 }
 
-using Members = std::vector<std::pair<std::string, const json::value*>>;
-
-// Appends the members that have a value.
-void find_members(const json::object& object, const std::string& prefix, Members& members) {
+// Calls `visit` for each member that has a value. `name` is the path so far, and the same after the
+// call. It is one string for all members: long names of nested objects, repeated for each member,
+// could take the square of the record's memory.
+template <class Visit>
+void visit_members(const json::object& object, std::string& name, const Visit& visit) {
+  const std::size_t prefix = name.size();
   for (const auto& [key, value] : object) {
-    std::string name = prefix + std::string(key);
-    if (const json::object* const inner = value.if_object()) {
-      find_members(*inner, name + '.', members);
-      continue;
-    }
+    name.append(key.data(), key.size());
+    const json::object* const inner = value.if_object();
     const json::array* const list = value.if_array();
-    if (!value.is_null() && (list == nullptr || !list->empty())) members.emplace_back(std::move(name), &value);
+    if (inner != nullptr) {
+      name += '.';
+      visit_members(*inner, name, visit);
+    } else if (!value.is_null() && (list == nullptr || !list->empty())) {
+      visit(std::as_const(name), value);
+    }
+    name.resize(prefix);
   }
 }
 
-Result<void> check_names(const Members& members) {
-  std::vector<std::string_view> names;
-  names.reserve(members.size());
-  for (const auto& [name, value] : members) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return {};
-  return Error(Errc::malformed_input,
-               "two members are named \"" + shortened(*twice, kShownName) + "\": one has the dot in its own name");
+// Hashes of the names suffice: of two that are equal by accident, one would be refused in 2^64.
+Result<void> check_names(const json::object& object) {
+  std::vector<std::size_t> hashes;
+  std::string name;
+  visit_members(object, name, [&](const std::string& found, const json::value&) {
+    hashes.push_back(std::hash<std::string>()(found));
+  });
+  std::sort(hashes.begin(), hashes.end());
+  const auto twice = std::adjacent_find(hashes.begin(), hashes.end());
+  if (twice == hashes.end()) return {};
+  std::string shown;
+  visit_members(object, name, [&](const std::string& found, const json::value&) {
+    if (std::hash<std::string>()(found) == *twice) shown = shortened(found, kShownName);
+  });
+  return Error(Errc::malformed_input, "two members are named \"" + shown + "\": one has the dot in its own name");
 }
 
 void add_member(const std::string& name, const json::value& given, const AddMember& add) {
@@ -98,10 +109,11 @@ Result<bool> for_each_member(ByteView record, const AddMember& add) {
   json::error_code failed;
   const json::value value = json::parse(given, failed);
   if (failed || !value.is_object()) return false;
-  Members members;
-  find_members(value.get_object(), {}, members);
-  DOVETAIL_TRY(check_names(members));
-  for (const auto& [name, member] : members) add_member(name, *member, add);
+  const json::object& object = value.get_object();
+  DOVETAIL_TRY(check_names(object));
+  std::string name;
+  visit_members(object, name,
+                [&](const std::string& found, const json::value& member) { add_member(found, member, add); });
   return true;
 }
 

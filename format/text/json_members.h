@@ -24,9 +24,9 @@ using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, 
 /// which a double would round.
 /// A list becomes a list of one of these kinds if all its values have that kind. Any other list
 /// becomes bytes, its text in JSON. null counts as missing, and so does an empty list, whose kind
-/// is unknown.
-/// Errors: `malformed_input` without file and offset, before the first call of `add`, if two
-///         members have one name: `a.b` may be a member itself, and also member `b` of `a`.
+/// is unknown. Of equal names in one object, the last counts.
+/// Errors: `malformed_input` without file and offset, before the first call of `add`, if member
+///         `b` of `a` and another member are both named `a.b`.
 /// Cost:   up to 25 times the memory of the record.
 Result<bool> for_each_member(ByteView record,
                              const std::function<void(std::string_view name, const JsonValues& values)>& add);

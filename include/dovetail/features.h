@@ -104,10 +104,11 @@ struct FeaturesReport {
   std::uint64_t records = 0;   ///< Records that were read.
   std::uint64_t examples = 0;  ///< Of these, tf.train.Examples with a feature.
   /// Other records that are JSON objects, including empty ones. Members are features; `outer.inner`
-  /// is a member of a member. Whole numbers of int64, true and false are ints. Other numbers are
-  /// floats, with the precision of a double. Strings are bytes. Lists of one of these have its
-  /// kind; other lists are bytes: their text. null and [] count as missing. An object with two
-  /// members of one name, as with `a.b` beside `{"a": {"b": ...}}`, is not one of these records.
+  /// is a member of a member. Whole numbers of int64, true and false are ints. Whole numbers from
+  /// 2^63 to 2^64 - 1 are bytes: their digits. Other numbers are floats, with the precision of a
+  /// double. Strings are bytes. Lists of one of these have its kind; other lists are bytes: their
+  /// text. null and [] count as missing. Of equal names in one object the last counts. An object
+  /// with `a.b` beside `{"a": {"b": ...}}` is not one of these records.
   std::uint64_t json_objects = 0;
   /// Why the first record that is neither is not counted; names its id.
   std::optional<Error> first_other;
@@ -152,7 +153,6 @@ inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 /// - Top values and histogram are exact if the distinct count is. Otherwise they come from a sample
 ///   of lists, chosen by a hash of the record's id: up to 512 values, up to 32 numbers or 8 texts
 ///   of one list.
-///   texts of one list.
 /// - If memory runs short, these limits are halved for all features, as often as needed: registers,
 ///   exact values, and sample. 24 MiB hold 250 features of texts, or 700 of numbers, without that.
 ///   1000 of texts have a standard error of 1.6 %, and 10,000 one of 6.5 %, after six times. Names

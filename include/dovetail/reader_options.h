@@ -124,7 +124,8 @@ struct DOVETAIL_EXPORT ReaderOptions {
 
   /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop`
   /// and the destructor, or from a thread of its own. Warnings are: slots that are not registered,
-  /// damage that was skipped, hung reads, metrics not written or of another rank. Must not call the
+  /// open runs that leave little read-ahead, a change of the world, damaged or rejected records
+  /// that were skipped, hung reads, metrics not written or of another rank. Must not call the
   /// reader.
   std::function<void(std::string_view)> log = {};
 

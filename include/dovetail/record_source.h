@@ -30,7 +30,7 @@ namespace dovetail {
 ///            record, line or key. The first that `next()` returns is final.
 /// Cost:      about 1 MiB and one record; for a folder also the names of its files, for RecordIO
 ///            and MDS the offsets of the records in a file; for Examples of JSON up to 25 times the
-///            line. CSV files are read when they are opened, see `CsvOptions::types`.
+///            line, and the Example. CSV files are read when they are opened, see `CsvOptions::types`.
 class DOVETAIL_EXPORT RecordSource {
  public:
   /// Errors: `unknown_format` if the format cannot be detected; `empty_input` for a folder without

@@ -72,8 +72,8 @@ struct DOVETAIL_EXPORT CsvColumn {
   bool missing = false;
   /// For `int64`: whether a number is negative.
   bool negative = false;
-  /// For `bytes`, if earlier values are numbers: the value that is none, and its place, such as
-  /// "\"x\" in line 5 of rides.csv".
+  /// For `bytes`, if earlier values are numbers: the first value that does not fit them, and its
+  /// place, such as "\"x\" in line 5 of rides.csv".
   std::string reason = {};
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
@@ -131,8 +131,8 @@ struct DOVETAIL_EXPORT CsvOptions {
   /// Separator. 0 (default): a tab if the name says `.tsv`, else a comma. Required if that gives a
   /// single column whose name contains another separator.
   char delimiter = 0;
-  /// Whether the first row names the columns. If not, they are c0, c1 and so on. Names that are all
-  /// numbers are an error, unless `types` has one of them.
+  /// Whether the first row names the columns. If not, they are c0, c1 and so on. Names that are
+  /// numbers or missing, with a number among them, are an error, unless `types` has one of them.
   bool header = true;
   /// Types by column name. To find the types of all other columns, all files are read once more
   /// before the first record, unless rows stay raw.

@@ -22,18 +22,24 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
       free_.pop_back();
       return decoder;
     }
-    free_.reserve(made_ + 1);
-    ++made_;
   }
-  return std::make_unique<ColumnDecoder>(*first_);
+  auto made = std::make_unique<ColumnDecoder>(*first_);
+  const std::lock_guard lock(mutex_);
+  free_.reserve(made_ + 1);
+  ++made_;
+  return made;
 }
 
 void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) noexcept {
   // After an unusual batch, drop the decoder rather than keep its memory. Memory grows by doubling,
   // hence the factor 2.
-  if (decoder->memory_bytes() / 2 > held_limit_) return;
+  const bool dropped = decoder->memory_bytes() / 2 > held_limit_;
   const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(decoder));
+  if (dropped) {
+    --made_;
+  } else {
+    free_.push_back(std::move(decoder));
+  }
 }
 
 }  // namespace dovetail::detail

@@ -25,7 +25,7 @@ class ColumnDecoders {
 
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
   /// The most memory that a decoder may hold beside the slab if batches must not spill. Decoders
-  /// that hold more are not kept.
+  /// that hold more than twice as much are not kept.
   std::uint64_t held_limit() const noexcept { return held_limit_; }
   void limit_held(std::uint64_t bytes) noexcept { held_limit_ = bytes; }
   /// A decoder to query the memory that columns need.
@@ -43,7 +43,7 @@ class ColumnDecoders {
   const std::shared_ptr<const Schema> schema_;
   std::uint64_t held_limit_ = UINT64_MAX;  // set before threads start
   std::mutex mutex_;
-  std::size_t made_ = 0;                              // beside the first
+  std::size_t made_ = 0;                              // beside the first, and not dropped
   std::vector<std::unique_ptr<ColumnDecoder>> free_;  // has room for all that were made
 };
 

@@ -32,7 +32,7 @@ class LaneLengths {
 
  private:
   std::uint64_t cut_total_ = 0;        // even lanes: the total that was cut
-  std::uint64_t taken_ = 0;            // listed lanes: begin of each nonempty lane, and the total
+  std::uint64_t taken_ = 0;            // even lanes: what each lane has given since, or all that it had
   std::vector<std::uint64_t> begins_;  // listed lanes: their begins, then the total
   std::uint64_t fewest_ = 0;
   std::uint64_t most_ = 0;

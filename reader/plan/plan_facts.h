@@ -57,9 +57,9 @@ struct PlanFacts {
   std::vector<Source> sources;            ///< One source, unless the dataset is a mix.
   std::shared_ptr<const MixEntries> mix;  ///< Null if the dataset is not a mix.
   std::uint32_t readers = 1;              ///< world / replicate
-  std::uint64_t rows_per_step = 1;        ///< Of epochs that begin afresh; 1 to 2^24 lanes.
-  LaneGrid grid;                          ///< Of the lanes of `grid`, if the same in all epochs.
-  std::optional<LaneLengths> lengths;     ///< Of these lanes, if every epoch has the same.
+  std::uint64_t rows_per_step = 1;        ///< Of all readers together.
+  LaneGrid grid;                          ///< Of epochs that begin afresh; 1 to 2^24 lanes.
+  std::optional<LaneLengths> lengths;     ///< Of the lanes of `grid`, if every epoch has the same.
   Hash128 mix_hash;
   Hash128 plan_id;
   Hash128 order_id;

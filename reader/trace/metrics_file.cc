@@ -91,6 +91,7 @@ void MetricsFile::write() noexcept {
   const std::lock_guard lock(mutex_);
   if (!begun_) return;
   try {
+    warn_of_other_rank();
     const Result<void> written = replace();
     if (written.has_value() || std::exchange(failed_, true) || !log_) return;
     log_("the metrics of the reader are not written: " + written.error().to_string());
@@ -98,6 +99,7 @@ void MetricsFile::write() noexcept {
   }
 }
 
+// Not called by `begin`: a job that starts again may give a rank the file of another.
 void MetricsFile::warn_of_other_rank() {
   const std::string there = begin_of(path_);
   const std::string_view rank = rank_in(there);
@@ -108,7 +110,6 @@ void MetricsFile::warn_of_other_rank() {
 
 Result<void> MetricsFile::replace() {
   DOVETAIL_ASSIGN(const std::string text, stats_().to_prometheus(labels_));
-  warn_of_other_rank();
   // The temporary name does not end in .prom, so the exporter ignores it. `mkostemp` makes the name
   // unique among readers.
   std::string aside = (std::filesystem::path(path_).parent_path() / ".dovetail-tmp-XXXXXX").string();

@@ -121,8 +121,9 @@ Result<std::string> ReaderStats::to_prometheus(const std::map<std::string, std::
   text.counter("hung_reads_total", "Reads and openings that took longer than hung_after.", hung_reads);
   text.counter("given_up_reads_total", "Hung reads that were abandoned.", given_up_reads);
   text.gauge("hung_reads_outstanding", "Hung reads that are not answered yet; at most 100.", hung_now.size());
-  text.counter("unfit_records_total", "Records that did not fit the columns.", unfit_records);
-  text.gauge("damaged_ranges", "Damaged ranges of records found so far.", damaged.size());
+  text.counter("unfit_records_total", "Records that did not fit the columns, or that the transform rejected.",
+               unfit_records);
+  text.gauge("damaged_ranges", "Ranges of damaged or rejected records found so far.", damaged.size());
   text.counter("spilled_batches_total", "Batches that did not fit their slot.", spilled_batches);
   text.counter("shards_opened_total", "Shards opened.", shards_opened);
   add_times(*this, text);

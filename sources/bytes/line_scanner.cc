@@ -15,9 +15,16 @@ ByteView without_return(ByteView line) noexcept {
 
 }  // namespace
 
-Error LineScanner::too_long() const {
+Error LineScanner::refuse() {
+  held_.clear();
+  ++lines_;
   return Error(Errc::record_too_large,
                "line " + std::to_string(lines_) + " is longer than " + std::to_string(max_line_bytes_) + " bytes");
+}
+
+// A line may be one byte longer than the limit while its '\r' is not cut off.
+bool LineScanner::fits(ByteView part) const noexcept {
+  return part.size() <= std::size_t{max_line_bytes_} + 1 - held_.size();
 }
 
 // Skips the rest of a line that was too long. Returns whether the line has ended in the current
@@ -47,37 +54,33 @@ Result<std::optional<ByteView>> LineScanner::next() {
       return std::nullopt;
     }
     next_offset_ += held_.size() + part.size();
-    held_.clear();
     leaving_ = true;
-    Error error = too_long();
-    ++lines_;
-    return error;
+    return refuse();
   }
   ByteView line = piece_.first(static_cast<std::size_t>(static_cast<const std::byte*>(newline) - piece_.data()));
   piece_ = piece_.subspan(line.size() + 1);
   next_offset_ += held_.size() + line.size() + 1;
-  if (!fits(line)) {
-    held_.clear();
-    Error error = too_long();
-    ++lines_;
-    return error;
-  }
+  if (!fits(line)) return refuse();
   if (!held_.empty()) {
     held_.insert(held_.end(), line.begin(), line.end());
     line = held_;
     given_ = true;
   }
+  line = without_return(line);
+  if (line.size() > max_line_bytes_) return refuse();
   ++lines_;
-  return without_return(line);
+  return line;
 }
 
 Result<std::optional<ByteView>> LineScanner::finish() {
   line_offset_ = next_offset_;
   if (given_ || held_.empty()) return std::nullopt;  // also if the rest of a line was skipped
   next_offset_ += held_.size();
+  const ByteView line = without_return(held_);
+  if (line.size() > max_line_bytes_) return refuse();
   ++lines_;
   given_ = true;
-  return without_return(held_);
+  return line;
 }
 
 }  // namespace dovetail::detail

@@ -18,7 +18,7 @@ namespace dovetail::detail {
 /// Ownership: borrows the current piece; copies only lines that span pieces. A returned line is
 ///            valid until the next call.
 /// Errors:    `record_too_large`, without file and offset. The next call continues after that line.
-///            Never holds more than the limit of a line.
+///            Never holds more than the limit of a line and one byte.
 class LineScanner {
  public:
   explicit LineScanner(std::uint32_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
@@ -28,7 +28,8 @@ class LineScanner {
   /// The next line without its `\n` or `\r\n`, or nothing if the bytes so far have no more
   /// newlines.
   Result<std::optional<ByteView>> next();
-  /// Call it when no bytes are left: returns the last line, if it has no newline.
+  /// Call it when no bytes are left: returns the last line, if it has no newline, without a `\r` at
+  /// its end.
   Result<std::optional<ByteView>> finish();
 
   /// Lines so far, including those that were too long.
@@ -39,9 +40,10 @@ class LineScanner {
   std::uint64_t record_offset() const noexcept { return line_offset_; }
 
  private:
-  bool fits(ByteView part) const noexcept { return part.size() <= max_line_bytes_ - held_.size(); }
+  bool fits(ByteView part) const noexcept;
   bool leave_line() noexcept;
-  Error too_long() const;
+  /// Counts a line that is too long, and drops it.
+  Error refuse();
 
   std::uint32_t max_line_bytes_;
   ByteView piece_;

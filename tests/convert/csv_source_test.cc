@@ -266,6 +266,7 @@ TEST_F(CsvSourceTest, AsksWhetherAFirstRowOfNumbersIsAHeader) {
   EXPECT_THAT(read("1,2\n3,4\n", {.csv = {.header = false}}), ElementsAre("c0=[1] c1=[2]", "c0=[3] c1=[4]"));
   EXPECT_THAT(read("1,2\n3,4\n", {.csv = {.types = {{"1", ColumnType::real}}}}), ElementsAre("1=(3) 2=[4]"));
   EXPECT_THAT(read("id,2\n3,4\n"), ElementsAre("2=[4] id=[3]"));
+  EXPECT_THAT(read("nan,inf\n3,4\n"), ElementsAre("inf=[4] nan=[3]"));
 }
 
 }  // namespace

@@ -195,6 +195,7 @@ TEST_F(CsvTypesTest, BytesAfterNumbersHaveAReason) {
   EXPECT_EQ(reason_of({ints, texts}), "the values in " + texts);
   EXPECT_EQ(reason_of({real, ints}), "the values in " + ints);
   EXPECT_EQ(reason_of({ints, both, texts}), "\"x\" in line 3 of " + both);
+  EXPECT_EQ(reason_of({texts, both}), "") << "texts anyway";
 }
 
 TEST_F(CsvTypesTest, RowsThatStayRawHaveNone) {

@@ -86,7 +86,7 @@ TEST_P(LineScannerTest, RefusesLinesAboveTheLimit) {
     const auto refused = scan(text, GetParam(), 5);
     ASSERT_FALSE(refused) << text;
     EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-    EXPECT_EQ(refused.error().detail(), "line 1 is longer than 5 bytes");
+    EXPECT_EQ(refused.error().detail(), "line 2 is longer than 5 bytes");
   }
 }
 
@@ -94,6 +94,8 @@ TEST_P(LineScannerTest, GoesOnBehindALineAboveTheLimit) {
   EXPECT_THAT(scan_on("ok\n12345678901\n\n123456\nlast", GetParam(), 5), ElementsAre("ok", "#3", "", "#16", "last"));
   EXPECT_THAT(scan_on("123456\n", GetParam(), 5), ElementsAre("#0"));
   EXPECT_THAT(scan_on("1\n123456", GetParam(), 5), ElementsAre("1", "#2"));
+  EXPECT_THAT(scan_on("12345\r\n123456\r\n12345\r", GetParam(), 5), ElementsAre("12345", "#7", "12345"));
+  EXPECT_THAT(scan_on("12345\rx\n1\n123456\r", GetParam(), 5), ElementsAre("#0", "1", "#10"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Pieces, LineScannerTest, ::testing::Values(1, 2, 3, 7, 1000),
