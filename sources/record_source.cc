@@ -90,11 +90,20 @@ class RecordSource::Impl {
     return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
   }
 
+  // A compressed file may have given wrong bytes before its fault showed: most have one checksum, at
+  // their end. Only TFRecords have checksums of their own.
+  Error with_doubt(const Error& error) const {
+    if (!error.is(Errc::decompression) || listing_.format == SourceFormat::tfrecord) return error;
+    const Error doubtful(error.code(),
+                         error.detail() + "; records before it in this file may be wrong, too; leave the file out");
+    return error.offset() ? doubtful.at(error.path(), *error.offset()) : doubtful.in_file(error.path());
+  }
+
   void pass_over(const Error& error, std::uint64_t wanted) {
     const bool rest = !records_ || !records_->goes_on();
     if (consumed_bytes() >= wanted) {
       ++skipped_;
-      if (options_.skipped) options_.skipped({error, consumed_bytes(), rest});
+      if (options_.skipped) options_.skipped({rest ? with_doubt(error) : error, consumed_bytes(), rest});
     }
     if (rest) leave_file();
   }

@@ -81,7 +81,7 @@ class FeatureStats:
             top += f"; {count} {what}" if count else ""
         top = top.removeprefix("; ")
         distinct = ("~" if self.distinct_error else "") + str(self.distinct)
-        return (repr(self.name)[1:-1], self.kind, _share(self.records, records), lengths, *numbers,
+        return (repr(self.name)[1:-1], self.kind, _share(self.records - self.empty_lists, records), lengths, *numbers,
                 distinct, top)
 
 

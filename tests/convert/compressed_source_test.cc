@@ -27,6 +27,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct CompressedAs {
   Compression compression;
@@ -322,6 +323,22 @@ TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
         EXPECT_GE(read.error().offset().value_or(0), whole.size());
       }
     }
+  }
+}
+
+TEST_F(CompressedSourceTest, TellsThatRecordsBeforeAWrongChecksumMayBeWrong) {
+  for (const Content& content : contents_) {
+    std::string packed = test::gzip(content.bytes);
+    packed[packed.size() - 8] ^= 1;  // in the checksum
+    std::vector<Error> skipped;
+    SourceOptions options{.on_error = OnError::skip};
+    options.skipped = [&](const SkippedRecord& record) { skipped.push_back(record.error); };
+    const std::string path = put(std::string(content.name) + ".gz", packed);
+    EXPECT_THAT(test::read_source(path, options).value(), Not(IsEmpty())) << path;
+    ASSERT_EQ(skipped.size(), 1u) << path;
+    EXPECT_THAT(skipped[0], test::Fails(Errc::decompression).in(path));
+    const bool has_checksums = path.find(".tfrecord") != path.npos;
+    EXPECT_EQ(skipped[0].detail().find("may be wrong, too; leave the file out") == path.npos, has_checksums) << path;
   }
 }
 

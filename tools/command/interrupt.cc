@@ -26,8 +26,12 @@ void catch_interrupts() {
   // end the process.
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    // A shell without job control starts `command &` with SIGINT ignored.
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
 }
 
 bool interrupted() noexcept {

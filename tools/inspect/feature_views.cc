@@ -86,7 +86,7 @@ std::string lengths_text(const FeatureStats& stats) {
 }
 
 std::string records_share(const FeatureStats& stats, std::uint64_t records) {
-  return share_of(stats.values == 0 ? stats.records : stats.records - stats.empty_lists, records);
+  return share_of(stats.records - stats.empty_lists, records);
 }
 
 std::string distinct_text(const FeatureStats& stats) {

@@ -77,17 +77,18 @@ std::optional<std::string> narrow_lanes(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order != OrderKind::shuffle || report.plan.readers() == 1) return {};
   const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
-  if (options.assign == Assign::runs) {
+  if (options.assign == Assign::files) return {};
+  const std::size_t shards = report.plan.dataset().shards.size();
+  std::uint64_t least = kWide;
+  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
+  if (options.assign == Assign::runs || least == shards) {
     if (runs >= kWide) return {};
     return "a lane has only " + format::count_of(runs, "run") +
            ": pack with fewer --run-records, or use --order global";
   }
-  if (options.assign != Assign::even) return {};
-  std::uint64_t least = kWide;
-  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
   if (least >= kWide) return {};
-  const std::string narrow = "a rank's share touches only " + std::to_string(least) + " of " +
-                             format::count_of(report.plan.dataset().shards.size(), "shard") + ": ";
+  const std::string narrow =
+      "a rank's share touches only " + std::to_string(least) + " of " + format::count_of(shards, "shard") + ": ";
   if (!can_deal_runs(report.plan)) {
     return narrow + "pack all shards" + (options.mix.enabled() ? " of a source" : "") +
            " with the same --run-records and use --assign runs, or use --order global";
