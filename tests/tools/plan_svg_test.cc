@@ -147,6 +147,8 @@ TEST(PlanReportTest, NarrowLanesAreNoted) {
   EXPECT_EQ(narrow(equal_shards(20, 1000), {.world = 4, .batch = 10, .assign = Assign::runs}), "");
   EXPECT_EQ(narrow(equal_shards(20, 1000), {.world = 4, .batch = 10}),
             "a rank's share touches only 5 of 20 shards: use --assign runs, with which every rank opens every shard");
+  EXPECT_EQ(narrow(equal_shards(1, 10'000), {.world = 4, .batch = 10}),
+            "a rank's share is one part of the shard: use --assign runs, with which every rank draws from all of it");
   EXPECT_EQ(narrow(equal_shards(20, 100, 50), {.world = 4, .batch = 10, .assign = Assign::runs}),
             "a lane has only 10 runs: pack with fewer --run-records, or use --order global");
   EXPECT_THAT(narrow(equal_shards(20, 100, 50), {.world = 4, .batch = 10}), HasSubstr("with fewer --run-records and"));

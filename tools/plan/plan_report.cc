@@ -77,24 +77,26 @@ std::optional<std::string> narrow_lanes(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order != OrderKind::shuffle || report.plan.readers() == 1) return {};
   const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
-  if (options.assign == Assign::files) return {};
-  const std::size_t shards = report.plan.dataset().shards.size();
-  std::uint64_t least = kWide;
-  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
-  if (options.assign == Assign::runs || least == shards) {
+  if (options.assign == Assign::runs) {
     if (runs >= kWide) return {};
     return "a lane has only " + format::count_of(runs, "run") +
            ": pack with fewer --run-records, or use --order global";
   }
+  if (options.assign != Assign::even) return {};
+  std::uint64_t least = kWide;
+  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
   if (least >= kWide) return {};
-  const std::string narrow =
-      "a rank's share touches only " + std::to_string(least) + " of " + format::count_of(shards, "shard") + ": ";
+  const std::size_t shards = report.plan.dataset().shards.size();
+  const std::string narrow = shards == 1 ? "a rank's share is one part of the shard: "
+                                         : "a rank's share touches only " + std::to_string(least) + " of " +
+                                               format::count_of(shards, "shard") + ": ";
   if (!can_deal_runs(report.plan)) {
     return narrow + "pack all shards" + (options.mix.enabled() ? " of a source" : "") +
            " with the same --run-records and use --assign runs, or use --order global";
   }
   if (runs < kWide) return narrow + "pack with fewer --run-records and use --assign runs, or use --order global";
-  return narrow + "use --assign runs, with which every rank opens every shard";
+  return narrow + "use --assign runs, with which every rank " +
+         (shards == 1 ? "draws from all of it" : "opens every shard");
 }
 
 boost::json::object to_json(const PlanReport& report) {
