@@ -91,7 +91,8 @@ bool has_numbers_only(const std::vector<std::string_view>& fields, const CsvOpti
 Error doubtful_header() {
   return Error(Errc::invalid_option,
                "the first row has only numbers, but would name the columns; say that there is no header "
-               "(--csv-no-header) if it is data, or give the type of a column (--csv-type) if these are names");
+               "(--csv-no-header) if it is data, give the type of a column (--csv-type) if these are names, or read it "
+               "as lines (--from lines)");
 }
 
 /// Walks over the files of a source.
