@@ -203,7 +203,8 @@ class Reader:
         map: fills the rows of `columns` from records of any kind: a function of a `Record`, which returns a dict of
             columns by name. It runs on the threads of the reader, at most one call per batch at a time, so raise
             `prefetch` for many threads. Code that releases the interpreter lock, as PIL and NumPy do, runs at the
-            same time. An exception rejects the record: `on_damage` decides. It must not use the reader.
+            same time. An exception rejects the record: `on_damage` decides. A MemoryError ends the reader, and so does
+            what is no `Exception`, such as SystemExit: `next()` raises it. The function must not use the reader.
         map_batch: the same in one call per batch: a function of the list of its good records, which returns a dict of
             columns with a row for each of them, as an array or a list. An exception, another number of rows, or an
             array that does not fit rejects all these records; a row of a list that does not fit, such as None, its own.

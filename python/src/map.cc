@@ -7,11 +7,14 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <pybind11/stl.h>
 
 #include "format/process_mark.h"
 #include "python/src/arguments.h"
@@ -154,6 +157,17 @@ void write_texts(std::size_t column, const Column& of, py::handle value, RowWrit
   row.set_texts(column, texts).value();
 }
 
+/// Whether an exception says nothing of the record: memory is lacking, or the program shall end.
+bool is_of_program(const py::error_already_set& raised) {
+  return raised.matches(PyExc_MemoryError) || !raised.matches(PyExc_Exception);
+}
+
+py::object exception_of(const py::error_already_set& raised) {
+  py::object exception = py::reinterpret_borrow<py::object>(raised.value());
+  if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
+  return exception;
+}
+
 std::string utf8_of(py::handle object) {
   const auto text = py::reinterpret_steal<py::object>(call_python(PyObject_Str, object.ptr()));
   const auto bytes = py::reinterpret_steal<py::object>(
@@ -218,6 +232,7 @@ PyMap::~PyMap() {
     function_.release();
     detail::leave_alone(std::move(objects_));
     detail::leave_alone(std::move(raised_));
+    ended_by_.release();
     return;
   }
   const Locked locked;
@@ -247,12 +262,19 @@ bool PyMap::runs_here() noexcept {
 int PyMap::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.ptr());
   for (const Raised& raised : raised_) Py_VISIT(raised.exception.ptr());
+  Py_VISIT(ended_by_.ptr());
   return 0;
 }
 
 void PyMap::clear() {
   const py::object function = std::move(function_);  // its destruction may run Python code
   const auto raised = std::exchange(raised_, {});
+  const py::object ended_by = std::move(ended_by_);
+}
+
+void PyMap::begin() {
+  const Locked locked;
+  const py::object before = std::move(ended_by_);
 }
 
 template <class Call>
@@ -269,7 +291,9 @@ Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
     thrown.set_error();
     raised.emplace();
   }
-  return reject(id, *raised);
+  if (!is_of_program(*raised)) return reject(id, *raised);
+  if (!ended_by_) ended_by_ = exception_of(*raised);
+  throw std::bad_alloc();  // so a transform ends the reader
 }
 
 py::object PyMap::call(const py::object& argument) const {
@@ -345,9 +369,8 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
   };
 }
 
-Error PyMap::reject(std::uint64_t id, py::error_already_set& raised) {
-  const py::object exception = py::reinterpret_borrow<py::object>(raised.value());
-  if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
+Error PyMap::reject(std::uint64_t id, const py::error_already_set& raised) {
+  const py::object exception = exception_of(raised);
   std::string reason = type_name(exception) + ": " + utf8_of(exception);
   if (keeps_raised_) {
     py::object oldest;  // its destruction may run Python code

@@ -34,6 +34,11 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// The exception that the function raised for the record that `error` of a reader names; null if
   /// unknown.
   pybind11::object raised(const Error& error, const Dataset& dataset) const;
+  /// The exception by which the function ended the reader, which failed for lack of memory then.
+  /// Null if it raised none.
+  const pybind11::object& ended_by() const noexcept { return ended_by_; }
+  /// Forgets that exception. Call, without the lock, while no thread of a reader runs.
+  void begin();
   /// Whether this thread is in the function of any map. It must not wait for a reader then.
   static bool runs_here() noexcept;
 
@@ -46,7 +51,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   struct BatchColumns;
   Result<void> fill(const TransformInput& input, RowWriter& row);
   Result<Transform::FillRow> fill_batch(std::span<const TransformInput> records);
-  /// Runs `call`, which runs the user's code. Errors: its exception, as the error of record `id`.
+  /// Runs `call`, which runs the user's code. Errors: its exception, as the error of record `id`;
+  /// `std::bad_alloc` if the exception ends the reader.
   template <class Call>
   Result<void> guarded(std::uint64_t id, const Call& call);
   /// Calls the function.
@@ -56,7 +62,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   void for_each_column(pybind11::handle columns, const Use& use) const;
   void write(std::size_t column, pybind11::handle value, RowWriter& row) const;
   const char* name() const noexcept { return takes_ == Takes::record ? "map" : "map_batch"; }
-  Error reject(std::uint64_t id, pybind11::error_already_set& raised);
+  Error reject(std::uint64_t id, const pybind11::error_already_set& raised);
 
   const Takes takes_;
   const Schema schema_;
@@ -79,6 +85,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
     pybind11::object exception;
   };
   std::deque<Raised> raised_;
+  pybind11::object ended_by_;
 };
 
 }  // namespace dovetail::python

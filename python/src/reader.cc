@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/system/errc.hpp>
+
 #include <pybind11/stl.h>
 
 #include "python/src/arguments.h"
@@ -120,6 +122,7 @@ void PyReader::reopen(ReaderOptions options) {
     const Unlocked unlocked;
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
     reader.reset();                         // free its slots first: memory may not suffice for both
+    if (map_ != nullptr) map_->begin();
     try {
       log_->set_opener(std::this_thread::get_id());
       reader = std::make_shared<BatchReader>(BatchReader::open(dataset_, options).value());
@@ -201,6 +204,11 @@ std::optional<PyBatch> PyReader::next() {
 }
 
 void PyReader::raise(const Error& error) const {
+  if (map_ != nullptr && map_->ended_by() && error.code() == boost::system::errc::not_enough_memory) {
+    const py::object& exception = map_->ended_by();
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+    throw py::error_already_set();
+  }
   const py::object cause =
       map_ != nullptr && error.is(Errc::rejected_record) ? map_->raised(error, dataset_) : py::object();
   if (!cause) throw Exception(error);

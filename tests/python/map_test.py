@@ -178,6 +178,31 @@ class MapTest(ModuleTest):
         self.assertEqual(np.flatnonzero(statuses == dovetail.DAMAGED).tolist(), [77])
         self.assertIn("LookupError: no label", logs.output[0])
 
+    def test_lack_of_memory_and_the_end_of_the_program_are_no_property_of_a_record(self):
+        self.make_dataset()
+        for form, on_damage, error in itertools.product(
+                FORMS, ("fail", "substitute", "empty"),
+                (MemoryError("no memory"), KeyboardInterrupt(), SystemExit(3), GeneratorExit())):
+            with self.subTest(form=form, on_damage=on_damage, error=error):
+                raises = True
+
+                def ends(record, error=error):
+                    if raises and record.id == 77:
+                        raise error
+                    return {"id": record.id}
+
+                reader = self.read(columns="id:i64", map=ends, form=form, on_damage=on_damage, order="sequential",
+                                   tail="pad", epochs=1)
+                for attempt in range(2):
+                    with self.assertRaises(type(error)) as raised:
+                        for _ in range(1000):
+                            reader.next()
+                    self.assertIs(raised.exception, error)
+                self.assertEqual(reader.stats()["unfit_records"], 0)
+                raises = False
+                reader.seek(0, reader.step)
+                self.assertIn(77, np.concatenate([batch["id"].copy() for batch in reader]))
+
     def test_functions_run_at_the_same_time_where_they_release_the_lock(self):
         self.make_dataset()
         meeting = threading.Barrier(2, timeout=30)  # which two calls have to reach
