@@ -315,7 +315,10 @@ Raises:
           py::arg("requested_schema") = py::none(),
           R"(The columns, or the rows as "record", for readers of Arrow: no copy, and it keeps the slot.)")
       .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")
-      .def("rows", rows, R"(The bytes of all rows, copied.)")
+      .def("rows", rows, R"(The bytes of all rows, as a list of copies.
+
+`numpy.array` of it drops the zeros at the ends of rows, as it makes an array of texts. Where all rows have one size,
+`numpy.from_dlpack(batch.tensor("rows"))` is an array [rows, bytes] of the same memory.)")
       .def("tensor", tensor, py::arg("part") = "values", py::arg("column") = py::none(),
            R"(A `Tensor` for `from_dlpack`, without a copy.
 

@@ -26,39 +26,10 @@ namespace dovetail::python {
 
 namespace {
 
-template <auto kField>
-void set_format(ConvertOptions& options, const char* name, py::handle given) {
-  options.*kField = from_word(name, given, format::kSourceFormatWords);
-}
-
-void set_records(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.records = from_word(name, given, format::kRecordFormWords);
-}
-
-void set_on_error(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.on_error = from_word(name, given, format::kOnErrorWords);
-}
-
-void set_labels(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.labels = to_option<bool>(name, given);
-}
-
-template <std::vector<std::string> SourceOptions::*kNames>
-void set_names(ConvertOptions& options, const char* name, py::handle given) {
-  (options.source.*kNames).clear();
-  for (const py::object& each : to_items(name, given, "a list of strings")) {
-    (options.source.*kNames).push_back(to_utf8("an item of " + std::string(name), each));
-  }
-}
-
 void set_csv_delimiter(ConvertOptions& options, const char* name, py::handle given) {
   const auto text = to_option<std::string>(name, given);
   if (text.size() != 1) refuse(std::string(name) + " must be one character");
   options.source.csv.delimiter = text.front();
-}
-
-void set_csv_header(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.csv.header = to_option<bool>(name, given);
 }
 
 void set_csv_types(ConvertOptions& options, const char* name, py::handle given) {
@@ -72,13 +43,6 @@ void set_csv_types(ConvertOptions& options, const char* name, py::handle given) 
   }
 }
 
-void set_csv_nulls(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.csv.nulls.clear();
-  for (const py::object& each : to_items(name, given, "a list of strings")) {
-    options.source.csv.nulls.push_back(to_utf8("an item of csv_nulls", each));
-  }
-}
-
 void set_schema(ConvertOptions& options, const char* name, py::handle given) {
   const auto text = to_option<std::string>(name, given);
   options.infer_schema = text == "infer";
@@ -89,55 +53,59 @@ void set_split(ConvertOptions& options, const char* name, py::handle given) {
   options.split = parse_split(to_option<std::string>(name, given)).value();
 }
 
+template <class T>
+std::pair<T, T> to_pair(const char* name, py::handle given, const std::string& numbers) {
+  const std::string what = "two numbers, " + numbers;
+  const std::vector<py::object> pair = to_items(name, given, what);
+  if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + what);
+  return {to_option<T>(name, pair[0]), to_option<T>(name, pair[1])};
+}
+
 void set_part(ConvertOptions& options, const char* name, py::handle given) {
-  constexpr const char* kPart = "two numbers, (number, parts)";
-  const std::vector<py::object> pair = to_items(name, given, kPart);
-  if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + kPart);
-  options.part =
-      ConvertPart{.number = to_option<std::uint32_t>(name, pair[0]), .parts = to_option<std::uint32_t>(name, pair[1])};
+  const auto [number, parts] = to_pair<std::uint32_t>(name, given, "(number, parts)");
+  options.part = ConvertPart{.number = number, .parts = parts};
 }
 
 void set_range(ConvertOptions& options, const char* name, py::handle given) {
-  constexpr const char* kRange = "two numbers, (first, end)";
-  const std::vector<py::object> pair = to_items(name, given, kRange);
-  if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + kRange);
-  options.source.first = to_option<std::uint64_t>(name, pair[0]);
-  options.source.end = to_option<std::uint64_t>(name, pair[1]);
+  const auto [first, end] = to_pair<std::uint64_t>(name, given, "(first, end)");
+  options.source.first = first;
+  options.source.end = end;
 }
 
 /// Options that `convert` and `export_tfrecords` share.
 constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
-    {"format", set_format<&ConvertOptions::from>},
-    {"records", set_records},
-    {"on_error", set_on_error},
-    {"labels", set_labels},
-    {"classes", set_names<&SourceOptions::classes>},
-    {"include", set_names<&SourceOptions::include>},
-    {"exclude", set_names<&SourceOptions::exclude>},
+    {"format", set_word<format::kSourceFormatWords, &ConvertOptions::from>},
+    {"records", set_word<format::kRecordFormWords, &ConvertOptions::source, &SourceOptions::records>},
+    {"on_error", set_word<format::kOnErrorWords, &ConvertOptions::source, &SourceOptions::on_error>},
+    {"labels", set_field<&ConvertOptions::source, &SourceOptions::labels>},
+    {"classes", add_texts<&ConvertOptions::source, &SourceOptions::classes>},
+    {"include", add_texts<&ConvertOptions::source, &SourceOptions::include>},
+    {"exclude", add_texts<&ConvertOptions::source, &SourceOptions::exclude>},
     {"csv_delimiter", set_csv_delimiter},
-    {"csv_header", set_csv_header},
+    {"csv_header", set_field<&ConvertOptions::source, &SourceOptions::csv, &CsvOptions::header>},
     {"csv_types", set_csv_types},
-    {"csv_nulls", set_csv_nulls},
+    {"csv_nulls", add_texts<&ConvertOptions::source, &SourceOptions::csv, &CsvOptions::nulls>},
     {"range", set_range},
-    {"sample", [](ConvertOptions& options, const char* name,
-                  py::handle given) { options.source.sample = to_option<double>(name, given); }},
-    {"sample_seed", [](ConvertOptions& options, const char* name,
-                       py::handle given) { options.source.sample_seed = to_option<std::uint64_t>(name, given); }},
+    {"sample", set_field<&ConvertOptions::source, &SourceOptions::sample>},
+    {"sample_seed", set_field<&ConvertOptions::source, &SourceOptions::sample_seed>},
     {"shards", set_field<&ConvertOptions::shards>},
     {"jobs", set_field<&ConvertOptions::jobs>},
 };
 
 constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"schema", set_schema},
-    {"shard_bytes", [](ConvertOptions& options, const char* name,
-                       py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
-    {"shuffle_seed", [](ConvertOptions& options, const char* name,
-                        py::handle given) { options.shuffle_seed = to_option<std::uint64_t>(name, given); }},
+    {"shard_bytes", set_field<&ConvertOptions::writer, &DatasetWriterOptions::shard_bytes>},
+    {"shuffle_seed", set_field<&ConvertOptions::shuffle_seed>},
     {"split", set_split},
     {"split_seed", set_field<&ConvertOptions::split_seed>},
     {"part", set_part},
     {"memory_bytes", set_field<&ConvertOptions::memory_bytes>},
     {"resume", set_field<&ConvertOptions::resume>},
+};
+
+/// In a conversion this is an option of the writer.
+constexpr OptionSetter<ConvertOptions> kExportSetters[] = {
+    {"max_record_bytes", set_field<&ConvertOptions::source, &SourceOptions::max_record_bytes>},
 };
 
 void set_options(ConvertOptions& options, const py::dict& given) {
@@ -262,8 +230,12 @@ py::object export_sources(const py::object& sources, const py::object& target_gi
                           const py::object& compression, const py::object& overwrite, const py::kwargs& given) {
   ConvertOptions read;
   for (const auto& [key, value] : given) {
-    if (set_option<ConvertOptions>(kSourceSetters, read, option_name(key), value)) continue;
-    refuse_option(key, "progress, compression, overwrite, " + option_names<ConvertOptions>(kSourceSetters));
+    const std::string name = option_name(key);
+    const bool known = set_option<ConvertOptions>(kSourceSetters, read, name, value) ||
+                       set_option<ConvertOptions>(kExportSetters, read, name, value);
+    if (known) continue;
+    refuse_option(key, "progress, compression, overwrite, " + option_names<ConvertOptions>(kSourceSetters) + ", " +
+                           option_names<ConvertOptions>(kExportSetters));
   }
   TfrecordExportOptions options;
   options.sources = source_paths(sources);
@@ -308,7 +280,7 @@ Args:
         by path.
     csv_delimiter: one character, by default a comma, and a tab for .tsv; csv_header: whether the first row names the columns,
         by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are;
-        csv_nulls: values that mean a missing number, by default NA, N/A, n/a, #N/A, <NA>, NULL, null and None.
+        csv_nulls: values that mean a missing number, besides NA, N/A, n/a, #N/A, <NA>, NULL, null and None.
     range: (first, end), only these records of a dataset; sample: the share of them that is kept, by sample_seed.
     on_error: "fail" or "skip".
     schema: columns of the features; "infer" reads the sources once more for them.
@@ -335,6 +307,7 @@ Args:
     compression: "none", "gzip", "zlib" or "snappy"; by default what the name of a single file says.
     overwrite: replaces existing files of these names.
     shards: how many files; by default one for each shard of a dataset, and one for other sources.
+    max_record_bytes: of the longest record that is accepted.
     progress, format, records, on_error, labels, classes, include, exclude, range, sample, sample_seed, jobs and those of
         CSV: see `convert`.
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
+#include "python/src/words.h"
 
 namespace dovetail::python {
 
@@ -84,11 +86,41 @@ inline std::string option_name(pybind11::handle name) {
   return {};
 }
 
-/// A setter for a field of a type that `to_option` supports.
-template <auto kField, class Options>
+/// The field that is reached by pointers to members, one after the other.
+template <auto kField, auto... kOfField, class Options>
+auto& field_of(Options& options) {
+  if constexpr (sizeof...(kOfField) == 0) {
+    return options.*kField;
+  } else {
+    return field_of<kOfField...>(options.*kField);
+  }
+}
+
+template <class T>
+T type_of_value(const T& field);
+template <class T>
+T type_of_value(const std::optional<T>& field);
+
+/// A setter for a field, such as `&Outer::inner, &Inner::field`, of a type that `to_option`
+/// supports.
+template <auto... kPath, class Options>
 void set_field(Options& options, const char* name, pybind11::handle given) {
-  auto& field = options.*kField;
-  field = to_option<std::remove_reference_t<decltype(field)>>(name, given);
+  auto& field = field_of<kPath...>(options);
+  field = to_option<decltype(type_of_value(field))>(name, given);
+}
+
+/// A setter for a field of an enumeration.
+template <const auto& kWords, auto... kPath, class Options>
+void set_word(Options& options, const char* name, pybind11::handle given) {
+  field_of<kPath...>(options) = from_word(name, given, kWords);
+}
+
+/// A setter that adds the items of a list of strings to a field.
+template <auto... kPath, class Options>
+void add_texts(Options& options, const char* name, pybind11::handle given) {
+  for (const pybind11::object& each : to_items(name, given, "a list of strings")) {
+    field_of<kPath...>(options).push_back(to_utf8("an item of " + std::string(name), each));
+  }
 }
 
 }  // namespace dovetail::python

@@ -24,11 +24,6 @@ namespace {
 // A mix for a number of steps has `steps=`.
 constexpr format::Words<MixStop, 2> kStops{format::kMixStopWords[0], format::kMixStopWords[1]};
 
-template <auto kField, const auto& kWords, class Options>
-void set_word(Options& options, const char* name, py::handle given) {
-  options.*kField = from_word(name, given, kWords);
-}
-
 constexpr const char* kMix = "a list of weights, [3, 1], or of (from_step, weights), [(0, [3, 1]), (1000, [1, 1])]";
 
 std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::object>& given) {
@@ -69,9 +64,9 @@ constexpr OptionSetter<PlanOptions> kPlanSetters[] = {
     {"batch", set_field<&PlanOptions::batch>},
     {"replicate", set_field<&PlanOptions::replicate>},
     {"lanes", set_field<&PlanOptions::lanes>},
-    {"order", set_word<&PlanOptions::order, format::kOrderWords>},
-    {"assign", set_word<&PlanOptions::assign, format::kAssignWords>},
-    {"tail", set_word<&PlanOptions::tail, format::kTailWords>},
+    {"order", set_word<format::kOrderWords, &PlanOptions::order>},
+    {"assign", set_word<format::kAssignWords, &PlanOptions::assign>},
+    {"tail", set_word<format::kTailWords, &PlanOptions::tail>},
     {"open_runs", set_field<&PlanOptions::open_runs>},
     {"pool", set_field<&PlanOptions::pool>},
     {"seed", set_field<&PlanOptions::seed>},
@@ -79,11 +74,6 @@ constexpr OptionSetter<PlanOptions> kPlanSetters[] = {
     {"mix", set_mix},
     {"mix_stop", set_mix_stop},
 };
-
-template <auto kField>
-void set_rank(ReaderOptions& options, const char* name, py::handle given) {
-  options.ranks.*kField = to_option<std::uint32_t>(name, given);
-}
 
 void set_hung_after(ReaderOptions& options, const char* name, py::handle given) {
   const auto seconds = to_option<double>(name, given);
@@ -100,29 +90,31 @@ void set_columns(ReaderOptions& options, const char* name, py::handle given) {
     throw py::type_error("columns must be True or one text, such as \"image:u8[28,28], label:i64\", not " +
                          type_name(given));
   }
-  options.columns = parse_schema(to_option<std::string>(name, given)).value();
+  const auto text = to_option<std::string>(name, given);
+  if (text == "all") refuse("columns=\"all\": True takes all columns that the dataset names");
+  options.columns = parse_schema(text).value();
 }
 
 constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
-    {"rank", set_rank<&RankContext::rank>},
-    {"world", set_rank<&RankContext::world>},
-    {"local_rank", set_rank<&RankContext::local_rank>},
-    {"local_world", set_rank<&RankContext::local_world>},
+    {"rank", set_field<&ReaderOptions::ranks, &RankContext::rank>},
+    {"world", set_field<&ReaderOptions::ranks, &RankContext::world>},
+    {"local_rank", set_field<&ReaderOptions::ranks, &RankContext::local_rank>},
+    {"local_world", set_field<&ReaderOptions::ranks, &RankContext::local_world>},
     {"epochs", set_field<&ReaderOptions::epochs>},
-    {"on_damage", set_word<&ReaderOptions::on_damage, format::kOnDamageWords>},
-    {"on_hung_read", set_word<&ReaderOptions::on_hung_read, format::kOnHungReadWords>},
-    {"oversize", set_word<&ReaderOptions::oversize, format::kOversizeWords>},
+    {"on_damage", set_word<format::kOnDamageWords, &ReaderOptions::on_damage>},
+    {"on_hung_read", set_word<format::kOnHungReadWords, &ReaderOptions::on_hung_read>},
+    {"oversize", set_word<format::kOversizeWords, &ReaderOptions::oversize>},
     {"columns", set_columns},
     {"prefetch", set_field<&ReaderOptions::prefetch>},
     {"max_held", set_field<&ReaderOptions::max_held>},
     {"memory_bytes", set_field<&ReaderOptions::memory_bytes>},
-    {"storage", set_word<&ReaderOptions::storage, format::kStorageWords>},
+    {"storage", set_word<format::kStorageWords, &ReaderOptions::storage>},
     {"io_threads", set_field<&ReaderOptions::io_threads>},
     {"hung_after", set_hung_after},
     {"decode_threads", set_field<&ReaderOptions::decode_threads>},
-    {"registration", set_word<&ReaderOptions::registration, format::kRegistrationWords>},
+    {"registration", set_word<format::kRegistrationWords, &ReaderOptions::registration>},
     {"device", set_field<&ReaderOptions::device>},
-    {"huge_pages", set_word<&ReaderOptions::huge_pages, format::kHugePagesWords>},
+    {"huge_pages", set_word<format::kHugePagesWords, &ReaderOptions::huge_pages>},
     {"metrics", set_metrics},
 };
 

@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::string_view kShardNumber = "shard_number";  // a dataset numbers its shards itself
 
-void set_codec(WriterOptions& options, const char* name, py::handle given) {
-  options.codec = from_word(name, given, format::kCodecWords);
-}
-
 void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {
   options.dataset_id = to_dataset_id(name, given);
 }
@@ -41,7 +37,7 @@ void set_metadata(WriterOptions& options, const char* name, py::handle given) {
 }
 
 constexpr OptionSetter<WriterOptions> kShardSetters[] = {
-    {"codec", set_codec},
+    {"codec", set_word<format::kCodecWords, &WriterOptions::codec>},
     {"codec_level", set_field<&WriterOptions::codec_level>},
     {"block_bytes", set_field<&WriterOptions::block_bytes>},
     {"run_bytes", set_field<&WriterOptions::run_bytes>},

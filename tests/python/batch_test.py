@@ -189,6 +189,12 @@ class ContentTest(ModuleTest):
                                 "offsets": (np.dtype("i8"), (17,)), "ids": (np.dtype("u8"), (16,)),
                                 "status": (np.dtype("u1"), (16,))})
 
+    def test_rows_of_one_size_are_an_array(self):
+        records = [bytes([i, 0, 0]) for i in range(16)]  # an array of the list would drop the zeros
+        reader = self.open_reader(write_dataset(self.path("sized"), records), order="sequential")
+        rows = np.from_dlpack(reader.next().tensor("rows"))
+        self.assertEqual([row.tobytes() for row in rows], records)
+
     def test_arrays_cannot_be_written_to(self):
         batch = self.open_reader(self.make_dataset()).next()
         for name in ("values", "offsets", "ids", "status"):
@@ -449,6 +455,8 @@ class ColumnTest(ModuleTest):
         self.assertEqual(dovetail.Dataset(self.path("named")).schema, "x:i64")
         with self.assertRaisesRegex(ValueError, "names no schema.*inspect PATH --features.*--schema infer"):
             self.open_reader(self.make_dataset(), columns=True)
+        with self.assertRaisesRegex(ValueError, "True takes all columns"):  # the command has --columns all
+            self.open_reader(self.path("named"), columns="all")
         with self.assertRaisesRegex(TypeError, 'one text, such as "image:u8.*, not list'):
             self.open_reader(self.path("named"), columns=["x"])
         with self.assertRaisesRegex(KeyError, 'the batch has no column "y"; it has: x'):

@@ -72,6 +72,8 @@ class TfrecordTest(ErrorTest):
         self.check(dovetail.UsageError, self.export, "one.tfrecord.gz", shards=1, path=one.files[0],
                    code=dovetail.ErrorCode.already_exists)
         self.assertEqual(self.export("one.tfrecord.gz", shards=1, overwrite=True).records, 400)
+        self.assertEqual(self.export("bounded", max_record_bytes=200).records, 400)
+        self.assertRaisesRegex(dovetail.DovetailError, "the limit is 10", self.export, "less", max_record_bytes=10)
         self.assertRaisesRegex(dovetail.UsageError, '"none", "gzip", "zlib", "snappy"', self.export, "x",
                                compression="xz")
 
