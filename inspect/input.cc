@@ -15,7 +15,7 @@ bool may_be_foreign(const Error& error) {
 
 }  // namespace
 
-Result<Input> open_input(const std::string& path, SourceFormat from) {
+Result<Input> open_input(const std::string& path, SourceFormat from, std::function<bool()> cancelled) {
   if (path == "-") {
     return Error(Errc::invalid_option,
                  "standard input is not supported here; give a file, or pack it first: `... | dovetail convert - --to "
@@ -29,9 +29,10 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   if (!may_be_foreign(dataset.error()) || from == SourceFormat::dovetail) return dataset.error();
   SourceOptions options;
   options.format = from;
+  options.cancelled = std::move(cancelled);
   Result<RecordSource> source = RecordSource::open(path, options);
   if (source) return Input(std::move(*source));
-  if (!detect) return source.error();
+  if (!detect || source.error().kind() == ErrorKind::cancelled) return source.error();
   // The dataset's advice is to convert it, which would fail with the error of the source. If
   // neither finds a file, the error of the dataset is better.
   const bool damaged = dataset.error().kind() == ErrorKind::damaged;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <variant>
 
@@ -14,10 +15,12 @@ namespace dovetail::inspect {
 using Input = std::variant<Dataset, RecordSource>;
 
 /// Opens a path as `from` requests. `detect` tries a dataset, then records of a known format, then
-/// the files of a folder.
+/// the files of a folder. `cancelled` is polled while such a source is opened and read, as
+/// `SourceOptions::cancelled`.
 ///
 /// Errors: if all fail, the error of the source. Or the error of the dataset, if a shard is damaged
 ///         or there is no file at all.
-Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
+Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect,
+                         std::function<bool()> cancelled = {});
 
 }  // namespace dovetail::inspect

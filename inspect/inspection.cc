@@ -71,7 +71,9 @@ Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& optio
   return options.features ? describe_all(dataset, options.progress, inspection) : Result<void>();
 }
 
-Result<void> inspect_source(RecordSource& source, const InspectOptions& options, Inspection& inspection) {
+/// `now` is what the source reports while it looks for the next record.
+Result<void> inspect_source(RecordSource& source, const InspectOptions& options, Progress& now,
+                            Inspection& inspection) {
   inspection.format = to_string(source.format());
   inspection.foreign = true;
   inspection.files = source.files();
@@ -90,8 +92,9 @@ Result<void> inspect_source(RecordSource& source, const InspectOptions& options,
     inspection.raw_bytes += bytes;
     inspection.survey.sizes.add(bytes);
     sampler.add(*record);
-    const double share = share_of_work(source.consumed_bytes(), source.input_bytes());
-    DOVETAIL_TRY(go_on(options.progress, {"inspecting", inspection.records, inspection.raw_bytes, share}));
+    now = {"inspecting", inspection.records, inspection.raw_bytes,
+           share_of_work(source.consumed_bytes(), source.input_bytes())};
+    DOVETAIL_TRY(go_on(options.progress, now));
   }
   inspection.survey.payloads = sampler.counts();
   if (options.features) inspection.features = features.report();
@@ -103,12 +106,13 @@ Result<void> inspect_source(RecordSource& source, const InspectOptions& options,
 Result<Inspection> inspect_path(const std::string& path, const InspectOptions& options) {
   Inspection inspection;
   inspection.path = path;
-  Result<Input> input = open_input(path, options.from);
+  Progress now{.work = "inspecting"};
+  Result<Input> input = open_input(path, options.from, [&] { return !go_on(options.progress, now); });
   Result<void> read;
   if (!input) {
     read = input.error();
   } else if (RecordSource* source = std::get_if<RecordSource>(&*input)) {
-    read = inspect_source(*source, options, inspection);
+    read = inspect_source(*source, options, now, inspection);
   } else {
     read = inspect_dataset(std::get<Dataset>(*input), options, inspection);
   }

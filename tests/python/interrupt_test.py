@@ -128,6 +128,22 @@ class InterruptTest(ProgramTest):
                 assert dovetail.inspect(sys.argv[2])["records"] == 400000
             """, path)
 
+    def test_while_inspect_opens_a_source(self):
+        import gzip
+
+        path = self.path("long.csv.gz")  # all rows are read before the first record, for the types
+        with open(path, "wb") as file:
+            file.write(gzip.compress(b"a,b\n"))
+            file.write(gzip.compress(b"1,2\n" * 2**20) * 4096)
+        self.interrupt("""
+            print("waiting", flush=True)
+            try:
+                dovetail.inspect(sys.argv[2])
+            except KeyboardInterrupt:
+                sys.exit()
+            raise AssertionError("it came to an end")
+        """, path)
+
     def test_in_the_loop_no_batch_is_lost(self):
         out = self.interrupt("""
             import itertools
