@@ -225,7 +225,7 @@ class Reader:
         huge_pages: "automatic", "on" or "off".
         metrics: path of a Prometheus textfile, which the reader replaces: after a batch if 15 s have passed, at the end
             of an epoch, and when it closes. One file per rank, with a name that ends in .prom; the reader warns if
-            the file has the metrics of another rank.
+            the file has the metrics of another rank. Counters begin anew where `stats()` does.
 
     Raises:
         UsageError: for options that are out of range.
@@ -374,7 +374,10 @@ class Reader:
         return self._native.registered
 
     def stats(self) -> dict[str, Any]:
-        """Returns counters and where the time went, under the names of `ReaderStats` (reader_stats.h)."""
+        """Returns counters and where the time went, under the names of `ReaderStats` (reader_stats.h).
+
+        They begin anew when the reader moves, by `seek`, `load_state_dict` or `set_epoch`. To Prometheus this is a
+        restart, for which `rate()` and `increase()` allow."""
         return _Stats(json.loads(self._native.stats()))
 
     def metrics(self, **labels: object) -> str:

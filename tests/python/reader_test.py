@@ -284,6 +284,18 @@ class ReaderTest(ModuleTest):
         for text, batches in ((ended, steps), (closed, steps + 1)):
             self.assertIn(f'\ndovetail_reader_batches_total{{rank="0",world="1"}} {batches}\n', text)
 
+    def test_counters_begin_anew_when_the_reader_moves(self):
+        path = self.path("rank-0.prom")
+        with self.open_reader(self.make_dataset(), metrics=path) as reader:
+            for _ in range(5):
+                reader.next()
+            for move in (lambda: reader.seek(2), lambda: reader.load_state_dict(reader.state_dict()),
+                         lambda: reader.set_epoch(7)):
+                move()
+                self.assertEqual(reader.stats()["batches"], 0)
+                reader.next()
+        self.assertIn('dovetail_reader_batches_total{rank="0",world="1"} 1\n', read_file(path).decode())
+
     def test_metrics_stay_in_the_folder_where_the_reader_was_opened(self):
         dataset, before = self.make_dataset(), os.getcwd()
         self.addCleanup(os.chdir, before)
