@@ -36,7 +36,7 @@ ALLOWED = {
     "tools/plan": ["format", "tools/command", "tools/records", "tools/plan"],
     "tools/bench": ["format", "reader/storage", "reader/dataset", "tools/command", "tools/plan", "tools/bench"],
     "tools": ["format", "tools"],
-    "python": ["format", "inspect", "python"],
+    "python": ["format", "inspect", "tools/inspect", "python"],
     "examples": [],
     "bench": ["format", "writer", "reader", "sources", "convert", "tfrecord", "bench"],
     "fuzz": ["format", "writer", "reader", "sources", "convert", "recover", "tfrecord", "inspect", "tools", "tests",

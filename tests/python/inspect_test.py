@@ -23,13 +23,16 @@ class InspectTest(ErrorTest):
         return [dovetail.example(label=i % 3, weight=[0.5 * i, float("nan")], name=f"name {i}",
                                  image=bytes([i % 256, 255])) for i in range(count)]
 
+    @staticmethod
+    def words(options):
+        return [word for name, value in options.items()
+                for word in (["--from", value] if name == "format" else [f"--{name}"])]
+
     def check_equal(self, path, code=0, **options):
         """Gives what both say; the command ends with this code."""
         if not COMMAND:
             self.skipTest("there is no command to compare with")
-        words = [word for name, value in options.items()
-                 for word in (["--from", value] if name == "format" else [f"--{name}"])]
-        done = subprocess.run([COMMAND, "inspect", path, "--json", *words], capture_output=True)
+        done = subprocess.run([COMMAND, "inspect", path, "--json", *self.words(options)], capture_output=True)
         self.assertEqual(done.returncode, code, done.stderr)
         found = dovetail.inspect(path, **options)
         self.assertEqual(found, json.loads(done.stdout))
@@ -94,6 +97,30 @@ class InspectTest(ErrorTest):
         cut = write_file(self.path("cut.dvt"), read_file(shard)[:-100])
         self.check_equal(cut, code=1)
         self.assertFalse(dovetail.inspect(cut)["finished"])
+
+    def test_the_page_is_that_of_the_command(self):
+        dataset = write_dataset(self.path("data"), self.examples(), metadata={"name": "d\u00e9"}, schema="label:i64")
+        table = write_file(self.path("a.jsonl"), b'{"a": 1}\n{"a": 2}\n')
+        for path, options in ((dataset, {}), (dataset, {"features": True}), (table, {"format": "lines"})):
+            with self.subTest(path=path, options=options):
+                found = dovetail.inspect(path, html=self.path("a.html"), **options)
+                self.assertEqual(found, self.check_equal(path, **options))
+                subprocess.run([COMMAND, "inspect", path, "--html", self.path("b.html"), *self.words(options)],
+                               check=True, stdout=subprocess.DEVNULL)
+                self.assertEqual(read_file(self.path("a.html")), read_file(self.path("b.html")))
+
+    def test_a_page_replaces_no_data(self):
+        path = write_file(self.path("a.jsonl"), b'{"a": 1}\n')
+        shard = os.path.join(write_dataset(self.path("data"), self.examples()), "shard-000000.dvt")
+        for of, file in ((path, path), (path, shard)):
+            self.check(dovetail.UsageError, dovetail.inspect, of, html=file, path=file,
+                       code=dovetail.ErrorCode.already_exists)
+        self.check(dovetail.MissingFileError, dovetail.inspect, path, html=self.path("missing", "a.html"),
+                   path=self.path("missing", "a.html"), says="create it first")
+        self.assertRaises(TypeError, dovetail.inspect, path, html=True)
+        cut = write_file(self.path("cut.dvt"), read_file(shard)[:-100])
+        self.assertRaises(dovetail.DamagedError, dovetail.inspect, cut, html=self.path("cut.html"))
+        self.assertFalse(os.path.exists(self.path("cut.html")))
 
     def test_errors(self):
         missing = self.path("missing")

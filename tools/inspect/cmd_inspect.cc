@@ -17,18 +17,13 @@
 #include "tools/command/progress.h"
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
-#include "tools/command/text_file.h"
-#include "tools/inspect/inspection_page.h"
 #include "tools/inspect/inspection_text.h"
-#include "tools/inspect/page_records.h"
+#include "tools/inspect/page_file.h"
 #include "tools/records/record_json.h"
 
 namespace dovetail::tools {
 
 namespace {
-
-/// The total bytes of the images on a page.
-constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 
 /// The bytes of a record that are shown.
 constexpr std::size_t kPreviewBytes = 512;
@@ -94,37 +89,32 @@ Result<int> run_record(const InspectArguments& arguments) {
   return print(to_text(*record, {pager.colours()}));
 }
 
-Result<int> write_page(const InspectArguments& arguments, const inspect::Inspection& inspection) {
-  DOVETAIL_ASSIGN(inspect::Input input, inspect::open_input(arguments.path, arguments.from));
-  PageRecords records(kPageImageBytes);
-  DOVETAIL_TRY(take_records(std::move(input), inspection.records, records));
-  const RecordCards& cards = records.cards;
+Result<int> run_page(const InspectArguments& arguments) {
+  const std::string& file = *arguments.html;
+  DOVETAIL_TRY(check_page_file(file, arguments.path));
+  DOVETAIL_ASSIGN(const inspect::Inspection inspection, inspect_input(arguments));
+  DOVETAIL_ASSIGN(const PageFile page, write_page(file, inspection, arguments.from));
   const int code = verdict(inspection);
-  const std::string page = inspection_page(inspection, records);
-  DOVETAIL_TRY(replace_text(*arguments.html, page));
   if (arguments.json) {
-    return print(to_line(boost::json::object{{"page", format::to_utf8(*arguments.html)},
-                                             {"bytes", page.size()},
-                                             {"records", cards.records()},
-                                             {"images", cards.images()}}),
+    return print(to_line(boost::json::object{{"page", format::to_utf8(file)},
+                                             {"bytes", page.bytes},
+                                             {"records", page.records},
+                                             {"images", page.images}}),
                  code);
   }
   Listing listing;
-  listing.add("page", *arguments.html);
-  listing.add("bytes", page.size());
-  listing.add("records", cards.records());
-  listing.add("images", cards.images());
+  listing.add("page", file);
+  listing.add("bytes", page.bytes);
+  listing.add("records", page.records);
+  listing.add("images", page.images);
   return print(listing.to_text() + damage_text(inspection), code);
 }
 
 Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
-  if (arguments.html) {
-    DOVETAIL_TRY(check_outputs({*arguments.html}, {arguments.path}));
-  }
+  if (arguments.html) return run_page(arguments);
   DOVETAIL_ASSIGN(const inspect::Inspection inspection, inspect_input(arguments));
   const std::optional<Error>& unfinished = inspection.unfinished;
-  if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, inspection);
   const int code = unfinished ? report(*unfinished) : verdict(inspection);
   if (arguments.json) return print(to_line(to_json(inspection, arguments.blocks)), code);
   const Pager pager(!arguments.no_pager);
