@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, S
 from dovetail import _dovetail, _html
 from dovetail._errors import usage_error
 from dovetail._names import names_options, refuse_copies
+from dovetail._objects import KeptObjects
 
 if TYPE_CHECKING:
     import numpy as np
@@ -208,6 +209,8 @@ class Reader:
         map_batch: the same in one call per batch: a function of the list of its good records, which returns a dict of
             columns with a row for each of them, as an array or a list. An exception, another number of rows, or an
             array that does not fit rejects all these records; a row of a list that does not fit, such as None, its own.
+        outputs: "columns", or "objects", without `columns`: `map` returns an object of any type, and `map_batch` a list
+            of them. `batch.objects` is the list of those of its rows. They are not in slots and the memory budget.
         epochs: the reader ends before this epoch, wherever it begins or is moved to. With 3, a reader that continues
             in epoch 1 reads the rest of it and epoch 2. Iterating again is a RuntimeWarning. 0 (default) continues for
             ever.
@@ -246,8 +249,8 @@ class Reader:
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,
                  open_runs: int | None = None, pool: int | None = None, sticky: bool = False, mix: _Mix | None = None,
                  mix_stop: str | int | None = None, columns: str | bool | None = None,
-                 map: Callable[[Record], dict[str, Any]] | None = None,
-                 map_batch: Callable[[list[Record]], dict[str, Any]] | None = None, epochs: int = 0,
+                 map: Callable[[Record], Any] | None = None,
+                 map_batch: Callable[[list[Record]], Any] | None = None, outputs: str = "columns", epochs: int = 0,
                  state: _State | None = None, on_damage: str = "fail", on_hung_read: str = "wait",
                  hung_after: float | None = None, oversize: str = "fail", prefetch: int = 2, max_held: int = 3,
                  memory_bytes: int | None = None, storage: str = "automatic", io_threads: int | None = None,
@@ -260,6 +263,15 @@ class Reader:
                 raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one: "
                                   "`dovetail inspect PATH --features` prints it, and `dovetail convert --schema infer` "
                                   "stores it")
+        self._objects = None
+        if outputs == "objects":
+            function = map or map_batch
+            if columns or function is None or (map is not None and map_batch is not None):
+                raise usage_error('outputs="objects" needs map or map_batch, and no columns')
+            self._objects = kept = KeptObjects(function)
+            columns, map, map_batch = kept.columns, map and kept, map_batch and kept
+        elif outputs != "columns":
+            raise usage_error(f'outputs={outputs!r}: it must be "columns" or "objects"')
         if (rank is None) != (world is None):
             raise usage_error("give rank and world together, or neither of them")
         if rank is None:
@@ -284,7 +296,7 @@ class Reader:
             warnings.warn(f"the reader ended with epoch {self._epochs - 1}, as epochs={self._epochs} asks, and gives "
                           "no more batches: open it without epochs= if a loop of yours counts epochs", RuntimeWarning,
                           stacklevel=2)
-        return iter(self._native)
+        return iter(self._native) if self._objects is None else map(self._objects.give, iter(self._native))
 
     def __len__(self) -> int:
         return self.plan.steps(self.epoch)
@@ -299,7 +311,8 @@ class Reader:
 
     def next(self) -> Batch | None:
         """Returns the next batch. None at the end of an epoch; the next epoch begins after that."""
-        return self._native.next()
+        batch = self._native.next()
+        return batch if batch is None or self._objects is None else self._objects.give(batch)
 
     @property
     def epoch(self) -> int:
@@ -393,6 +406,8 @@ class Reader:
     def close(self) -> None:
         """Stops the threads of the reader and closes its files. May be called again."""
         self._native.close()
+        if self._objects is not None:
+            self._objects.forget()
 
     @property
     def closed(self) -> bool:

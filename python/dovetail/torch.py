@@ -163,6 +163,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
     def __init__(self, dataset: Any, *, batch: int, rank: Optional[int] = None, world: Optional[int] = None,
                  collate: Callable[[_dovetail.Batch], Any] = tensors, **options: Any) -> None:
         super().__init__()
+        if options.get("outputs") == "objects" and collate is tensors:
+            raise usage_error('objects are no tensors: give a collate, such as collate=lambda batch: batch.objects')
         if (rank is None) != (world is None):
             raise ValueError("give rank and world together, or neither of them")
         self._state = options.pop("state", None)

@@ -19,6 +19,7 @@
 #include "python/src/arrays.h"
 #include "python/src/arrow.h"
 #include "python/src/bindings.h"
+#include "python/src/collected.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"
@@ -249,6 +250,11 @@ py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::
   return to_capsule(tensor.to_dlpack());
 }
 
+py::object objects(const PyBatch& batch) {
+  if (!batch.objects) refuse("the batch has no objects; give the reader a map, and outputs=\"objects\"");
+  return batch.objects;
+}
+
 void release(PyBatch& batch, const py::object& stream) {
   if (stream.is_none()) return batch.release();
   // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks represent a stream as a number
@@ -272,7 +278,8 @@ Raises:
           "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)")
       .def("__repr__", shown_tensor);
 
-  py::class_<PyBatch> bound(module, "Batch", R"(One step's rows of one rank, in one slot of the reader.
+  py::class_<PyBatch> bound(module, "Batch", py::custom_type_setup(see_through<PyBatch>),
+                            R"(One step's rows of one rank, in one slot of the reader.
 
 Arrays look into the slot, without a copy, and are read-only. The slot is refilled only when the batch and all arrays and
 tensors of it are gone; they may outlive the reader. Row i is `values[offsets[i]:offsets[i + 1]]`; with columns, `values`
@@ -302,6 +309,13 @@ Raises:
           R"(The planned record of each row, uint64 [rows]; NO_ID if there is none. `tensor("ids")` is int64, with -1.)")
       .def_property_readonly("status", status,
                              R"(The status of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
+      .def_property_readonly("objects", objects,
+                             R"(What `map` returned for each row, as a list, with `outputs="objects"` of the reader.
+
+A row without a good record is None. A row with the status SUBSTITUTED has the object of another row. They are not in the
+slot, and stay after `release()`.)")
+      .def(
+          "_set_objects", [](PyBatch& batch, py::list given) { batch.objects = std::move(given); }, py::arg("objects"))
       .def_property_readonly("columns", columns, R"(The names of its columns, as a list.)")
       .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
       .def("__getitem__", column, py::arg("column"))

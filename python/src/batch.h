@@ -36,6 +36,16 @@ class PyBatch {
   ByteView row(std::uint32_t i) const;
   std::size_t value_bytes() const noexcept { return value_bytes_; }
 
+  /// The list of what the function of the reader returned for each row; null unless it was asked
+  /// for. Not in the slot, so it outlives `release`.
+  pybind11::object objects;
+  // For the cyclic garbage collector.
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(objects.ptr());
+    return 0;
+  }
+  void clear() { const pybind11::object cleared = std::move(objects); }
+
   /// Releases Python's own share of the slot.
   void release() noexcept {
     batch_.reset();

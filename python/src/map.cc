@@ -219,6 +219,7 @@ PyMap::PyMap(py::object function, Takes takes, Schema schema, bool keeps_raised)
   }
   const py::object module = import_module("dovetail._map");
   objects_ = std::make_unique<Objects>(Objects{.record_type = module.attr("Record"),
+                                               .kept_type = import_module("dovetail._objects").attr("KeptObjects"),
                                                .fit = module.attr("fit"),
                                                .id = py::str("id"),
                                                .epoch = py::str("epoch"),
@@ -275,6 +276,7 @@ void PyMap::clear() {
 void PyMap::begin() {
   const Locked locked;
   const py::object before = std::move(ended_by_);
+  if (function_ && py::isinstance(function_, objects_->kept_type)) call_object(function_.attr("forget"));
 }
 
 template <class Call>

@@ -37,7 +37,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// The exception by which the function ended the reader, which failed for lack of memory then.
   /// Null if it raised none.
   const pybind11::object& ended_by() const noexcept { return ended_by_; }
-  /// Forgets that exception. Call, without the lock, while no thread of a reader runs.
+  /// Forgets that exception, and objects that the function keeps. Call, without the lock, while no
+  /// thread of a reader runs.
   void begin();
   /// Whether this thread is in the function of any map. It must not wait for a reader then.
   static bool runs_here() noexcept;
@@ -72,6 +73,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// address.
   struct Objects {
     pybind11::object record_type;
+    pybind11::object kept_type;
     pybind11::object fit;
     pybind11::object id;
     pybind11::object epoch;

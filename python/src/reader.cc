@@ -17,6 +17,7 @@
 
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
+#include "python/src/collected.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/options.h"
@@ -346,39 +347,6 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
   return std::make_shared<PyReader>(dataset, std::move(options), std::move(map));
 }
 
-/// Null while the object is being constructed.
-template <class T>
-T* made(PyObject* self) {
-  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
-  if (!instance->simple_layout) return nullptr;
-  const auto held = instance->get_value_and_holder();
-  return held.holder_constructed() ? held.value_ptr<T>() : nullptr;
-}
-
-/// A function may refer to the reader that calls it, or to an iterator of it. So the garbage
-/// collector must see these references.
-template <class T>
-void see_through(PyHeapTypeObject* heap_type) {
-  PyTypeObject& type = heap_type->ht_type;
-  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
-  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
-#if PY_VERSION_HEX >= 0x03090000
-    Py_VISIT(Py_TYPE(self));
-#endif
-    const T* const object = made<T>(self);
-    return object == nullptr ? 0 : object->traverse(visit, arg);
-  };
-  // pybind11 2.10 leaves the object tracked by the garbage collector while its destructor runs.
-  type.tp_dealloc = [](PyObject* self) {
-    PyObject_GC_UnTrack(self);
-    py::detail::pybind11_object_dealloc(self);
-  };
-  type.tp_clear = [](PyObject* self) {
-    if (T* const object = made<T>(self)) object->clear();
-    return 0;
-  };
-}
-
 py::tuple position(const PyReader& reader) {
   const Position at = reader.get().state().position();
   return py::make_tuple(at.epoch, at.step);
@@ -392,6 +360,7 @@ py::tuple environment_ranks() {
 }  // namespace
 
 void bind_reader(py::module_& module) {
+  // A function may refer to the reader that calls it, or to an iterator of it.
   py::class_<EpochIterator>(module, "EpochIterator", py::custom_type_setup(see_through<EpochIterator>),
                             R"(The batches up to the end of an epoch.)")
       .def("__iter__", [](py::object self) { return self; })

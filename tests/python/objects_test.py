@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Batches with Python objects: `Reader(map=..., outputs="objects")`."""
+
+import gc
+import weakref
+
+import dovetail
+from fixtures import ModuleTest, main, np
+
+
+class Thing:
+    """An object of no other type than its own."""
+
+    def __init__(self, record):
+        self.id, self.epoch, self.record = record.id, record.epoch, bytes(record)
+
+
+class ObjectsTest(ModuleTest):
+    def setUp(self):
+        super().setUp()
+        self.dataset = self.make_dataset(200)
+
+    def read(self, function=Thing, form="map", **options):
+        if form == "map_batch":
+            options[form] = lambda records: [function(record) for record in records]
+        else:
+            options[form] = function
+        return self.open_reader(self.dataset, outputs="objects", **options)
+
+    def test_each_row_has_the_object_that_the_function_returned_for_it(self):
+        for form in ("map", "map_batch"):
+            for options in ({}, {"tail": "pad", "decode_threads": 3, "prefetch": 4}, {"order": "global"}):
+                with self.subTest(form=form, **options):
+                    seen = set()
+                    for batch in self.read(form=form, epochs=2, **options):
+                        self.assertEqual(len(batch.objects), len(batch))
+                        for id, status, thing in zip(batch.ids, batch.status, batch.objects):
+                            if status == dovetail.EMPTY:
+                                self.assertIsNone(thing)
+                                continue
+                            self.assertEqual((thing.id, thing.epoch, thing.record),
+                                             (id, batch.epoch, self.records[id]))
+                            seen.add(thing)
+                    self.assertIn(len(seen), (192, 200))
+
+    def test_a_moved_reader_computes_them_again(self):
+        reader = self.read(seed=3, order="shuffle")
+        first = [[thing.id for thing in reader.next().objects] for _ in range(6)]
+        reader.seek(0, 2)
+        self.assertEqual([thing.id for thing in reader.next().objects], first[2])
+        state = reader.state_dict()
+        self.assertEqual([thing.id for thing in self.read(seed=3, state=state).next().objects], first[3])
+        reader.load_state_dict(state)
+        self.assertEqual([thing.id for thing in next(iter(reader)).objects], first[3])
+
+    def test_rejected_records_have_none_or_that_of_another_row(self):
+        def fails(record):
+            if record.id == 77:
+                raise LookupError("no label")
+            return [record.id]
+
+        options = {"order": "sequential", "epochs": 1, "tail": "pad"}
+        for on_damage in ("empty", "substitute"):
+            with self.assertLogs("dovetail", "WARNING"):
+                reader = self.read(fails, on_damage=on_damage, **options)
+                batches = [(batch.status.copy(), batch.objects) for batch in reader]
+                reader.stats()
+            things = [thing for _, objects in batches for thing in objects]
+            self.assertEqual(things[:77] + things[78:200], [[id] for id in range(200) if id != 77])
+            self.assertIn(things[77], [None] if on_damage == "empty" else [[id] for id in range(64, 80) if id != 77])
+        with self.assertRaises(dovetail.UsageError) as raised:
+            for _ in self.read(fails, **options):
+                pass
+        self.assertIsInstance(raised.exception.__cause__, LookupError)
+        with self.assertRaisesRegex(dovetail.UsageError, "returned 15 objects for 16 records"):
+            self.open_reader(self.dataset, outputs="objects", map_batch=lambda records: records[1:]).next()
+
+    def test_what_is_not_delivered_is_freed(self):
+        alive = weakref.WeakSet()
+
+        def counted(record):
+            thing = Thing(record)
+            alive.add(thing)
+            return thing
+
+        reader = self.read(counted, prefetch=4)
+        for epoch in range(20):
+            reader.seek(epoch, 3)
+            reader.next()
+        most = 16 * (4 + 3 + 1)  # what all slots hold, and the batch that was dropped last
+        self.assertLessEqual(len(alive), most)
+        batch = reader.next()
+        reader.close()
+        self.assertEqual(len(alive), 16)
+        batch.release()
+        self.assertEqual([type(thing) for thing in batch.objects], [Thing] * 16)
+        batch = None
+        self.assertEqual(len(alive), 0)
+
+    def test_an_object_that_refers_to_its_batch_is_collected(self):
+        batch = self.read().next()
+        thing = batch.objects[0]
+        thing.batch = batch
+        kept = weakref.ref(thing)
+        batch = thing = None
+        gc.collect()
+        self.assertIsNone(kept())
+
+    def test_misuse_is_refused(self):
+        for options, error, says in (({"columns": "x:i64"}, dovetail.UsageError, "no columns"),
+                                     ({"map": None}, dovetail.UsageError, "needs map or map_batch"),
+                                     ({"map_batch": list}, dovetail.UsageError, "needs map or map_batch"),
+                                     ({"map": 5}, TypeError, "must be a function, not int"),
+                                     ({"outputs": "object"}, dovetail.UsageError, '"columns" or "objects"')):
+            with self.subTest(**options), self.assertRaisesRegex(error, says):
+                self.open_reader(self.dataset, **{"outputs": "objects", "map": Thing, **options})
+        with self.assertRaisesRegex(dovetail.UsageError, 'outputs="objects"'):
+            self.open_reader(self.dataset).next().objects
+
+    def test_a_dataset_of_pytorch_collates_them(self):
+        try:
+            import dovetail.torch
+        except ImportError:
+            self.skipTest("PyTorch is not installed")
+        options = {"batch": 16, "rank": 0, "world": 1, "map": Thing, "outputs": "objects", "epochs": 1}
+        with self.assertRaisesRegex(dovetail.UsageError, "give a collate"):
+            dovetail.torch.BatchDataset(self.dataset, **options)
+        data = dovetail.torch.BatchDataset(self.dataset, collate=lambda batch: batch.objects, **options)
+        ids = np.sort([thing.id for things in data for thing in things])
+        self.assertEqual(len(set(ids)), 192)
+        data.close()
+
+
+if __name__ == "__main__":
+    main()
