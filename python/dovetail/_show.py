@@ -59,9 +59,11 @@ def batch_html(self: Batch) -> str:
                        ("row", "id", "status", "bytes", "begins with"))
 
 
-def _about(column: npt.NDArray[Any] | Ragged | Texts) -> tuple[str, str]:
+def _about(column: npt.NDArray[Any] | Ragged | Texts | list[Any]) -> tuple[str, str]:
     """Type and values of a column in short."""
     more = ", \u2026" if len(column) > _SHOWN_ROWS else ""
+    if isinstance(column, list):
+        return "object", ", ".join(map(repr, column[:_SHOWN_ROWS])) + more
     if isinstance(column, Texts):
         values = ", ".join(map(repr, column[:_SHOWN_ROWS])) + more
         return _type("bytes", column.shape, column.offsets is not None), values
@@ -95,7 +97,7 @@ def batch_copy(self: Batch) -> dict[str, Any]:
     return {name: _copy(part) for name, part in parts.items()}
 
 
-def _copy(part: npt.NDArray[Any] | Ragged | Texts) -> npt.NDArray[Any] | Ragged | Texts:
+def _copy(part: npt.NDArray[Any] | Ragged | Texts | list[Any]) -> npt.NDArray[Any] | Ragged | Texts | list[Any]:
     if isinstance(part, Ragged):
         return Ragged(part.values.copy(), part.offsets.copy())
     if isinstance(part, Texts):
@@ -119,7 +121,7 @@ def batch_frame(self: Batch) -> Any:
     return frame if filled.all() else frame[filled]
 
 
-def _series(column: npt.NDArray[Any] | Ragged | Texts | list[bytes]) -> Any:
+def _series(column: npt.NDArray[Any] | Ragged | Texts | list[Any]) -> Any:
     """What a column of a frame is made of; looks into no batch."""
     if isinstance(column, Texts):
         return column.to_list()

@@ -31,7 +31,7 @@ A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 
 import sys
 from types import FrameType
-from typing import Any, Callable, Dict, Iterator, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
 
 import numpy
 import torch
@@ -91,7 +91,8 @@ def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
         values: uint8 [bytes], the concatenated records.
         offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
     With columns, each of them by its name instead:
-        a dense one: [rows, shape...]; a ragged one: a `RaggedTensor`; one of texts: `dovetail.Texts`.
+        a dense one: [rows, shape...]; a ragged one: a `RaggedTensor`; one of texts: `dovetail.Texts`; "object", of
+        `outputs="objects"`: a list.
         u16 is copied to int32, and u32 and u64 to int64, because PyTorch does not compute with them.
     Always:
         ids: int64 [rows], the numbers of the records in the dataset; -1 for a row without a record.
@@ -112,9 +113,9 @@ def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
     return {**{name: _column(batch, name) for name in columns}, **parts}
 
 
-def _column(batch: _dovetail.Batch, name: str) -> Union[torch.Tensor, RaggedTensor, Texts]:
+def _column(batch: _dovetail.Batch, name: str) -> Union[torch.Tensor, RaggedTensor, Texts, List[Any]]:
     column = batch[name]
-    if isinstance(column, Texts):
+    if isinstance(column, (Texts, list)):
         return column
     if isinstance(column, Ragged):
         offsets = torch.from_dlpack(batch.tensor("offsets", column=name))
@@ -163,8 +164,6 @@ class BatchDataset(torch.utils.data.IterableDataset):
     def __init__(self, dataset: Any, *, batch: int, rank: Optional[int] = None, world: Optional[int] = None,
                  collate: Callable[[_dovetail.Batch], Any] = tensors, **options: Any) -> None:
         super().__init__()
-        if options.get("outputs") == "objects" and collate is tensors:
-            raise usage_error('objects are no tensors: give a collate, such as collate=lambda batch: batch.objects')
         if (rank is None) != (world is None):
             raise ValueError("give rank and world together, or neither of them")
         self._state = options.pop("state", None)

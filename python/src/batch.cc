@@ -163,7 +163,9 @@ std::size_t place_of(const PyBatch& batch, const std::string& column) {
 /// their parts.
 py::object column(const PyBatch& batch, const py::object& name) {
   need_numpy();
-  const ColumnView view = batch->column(place_of(batch, to_utf8("a column", name)));
+  const std::size_t place = place_of(batch, to_utf8("a column", name));
+  if (batch.objects) return batch.objects;  // the only column has their numbers
+  const ColumnView view = batch->column(place);
   const Dtype dtype = view.column->dtype;
   const bool texts = dtype == Dtype::bytes;
   const std::uint64_t item = (texts ? 1 : view.column->values()) * dtype_bytes(dtype);
@@ -194,6 +196,7 @@ py::str shown(const PyBatch& batch) {
   if (!batch.readable()) return "<Batch, released>";
   std::string text = "<Batch of epoch " + std::to_string(batch->epoch()) + ", step " + std::to_string(batch->step()) +
                      ": " + format::count_of(batch->rows(), "row") + ", " + std::to_string(batch->valid()) + " valid, ";
+  if (batch.objects) return message_text(text + "objects>");
   if (const Schema* const schema = batch->schema()) {
     return message_text(text + format::shortened(format::visible(to_text(*schema)), kMostShown) + '>');
   }
@@ -223,6 +226,7 @@ Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& co
   tensor.batch = batch.get();
   tensor.value_bytes = batch.value_bytes();
   if (!column.is_none()) {
+    if (batch.objects) refuse("Python objects are no tensor");
     tensor.column = to_utf8("a column", column);
     (void)place_of(batch, *tensor.column);
     tensor.column_part = from_word("part", part, kColumnParts);
@@ -309,8 +313,9 @@ Raises:
           R"(The planned record of each row, uint64 [rows]; NO_ID if there is none. `tensor("ids")` is int64, with -1.)")
       .def_property_readonly("status", status,
                              R"(The status of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
-      .def_property_readonly("objects", objects,
-                             R"(What `map` returned for each row, as a list, with `outputs="objects"` of the reader.
+      .def_property_readonly(
+          "objects", objects,
+          R"(What `map` returned for each row, as a list, with `outputs="objects"` of the reader. Also the column "object".
 
 A row without a good record is None. A row with the status SUBSTITUTED has the object of another row. They are not in the
 slot, and stay after `release()`.)")
@@ -325,7 +330,10 @@ slot, and stay after `release()`.)")
       .def("items", items, R"(Pairs of name and column.)")
       .def(
           "__arrow_c_array__",
-          [](const PyBatch& batch, const py::object&) { return to_arrow_array(batch.get(), batch.values()); },
+          [](const PyBatch& batch, const py::object&) {
+            if (batch.objects) refuse("Arrow has no type for Python objects");
+            return to_arrow_array(batch.get(), batch.values());
+          },
           py::arg("requested_schema") = py::none(),
           R"(The columns, or the rows as "record", for readers of Arrow: no copy, and it keeps the slot.)")
       .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")

@@ -6,7 +6,7 @@ import gc
 import weakref
 
 import dovetail
-from fixtures import ModuleTest, main, np
+from fixtures import ModuleTest, main
 
 
 class Thing:
@@ -118,18 +118,31 @@ class ObjectsTest(ModuleTest):
         with self.assertRaisesRegex(dovetail.UsageError, 'outputs="objects"'):
             self.open_reader(self.dataset).next().objects
 
-    def test_a_dataset_of_pytorch_collates_them(self):
+    def test_the_column_is_the_list(self):
+        batch = self.read(lambda record: {record.id}).next()
+        things = [{id} for id in batch.ids]
+        self.assertEqual((batch.objects, batch["object"], dict(batch), batch.copy()["object"]),
+                         (things, things, {"object": things}, things))
+        self.assertRegex(repr(batch), "16 rows, 16 valid, objects>$")
+        self.assertIn(repr(things[0]), batch._repr_html_())
+        self.assertRaisesRegex(dovetail.UsageError, "no tensor", batch.tensor, column="object")
+        self.assertRaisesRegex(dovetail.UsageError, "Arrow has no type", batch.__arrow_c_array__)
+        try:
+            self.assertEqual(batch.to_pandas()["object"].tolist(), things)
+        except ImportError:
+            self.skipTest("pandas is not installed")
+
+    def test_a_dataset_of_pytorch_gives_them(self):
         try:
             import dovetail.torch
         except ImportError:
             self.skipTest("PyTorch is not installed")
         options = {"batch": 16, "rank": 0, "world": 1, "map": Thing, "outputs": "objects", "epochs": 1}
-        with self.assertRaisesRegex(dovetail.UsageError, "give a collate"):
-            dovetail.torch.BatchDataset(self.dataset, **options)
-        data = dovetail.torch.BatchDataset(self.dataset, collate=lambda batch: batch.objects, **options)
-        ids = np.sort([thing.id for things in data for thing in things])
-        self.assertEqual(len(set(ids)), 192)
-        data.close()
+        for data in (dovetail.torch.BatchDataset(self.dataset, **options),
+                     dovetail.torch.BatchDataset(self.dataset, collate=dict, **options)):
+            ids = [thing.id for batch in data for thing in batch["object"]]
+            self.assertEqual(len(set(ids)), 192)
+            data.close()
 
 
 if __name__ == "__main__":
