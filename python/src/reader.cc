@@ -339,7 +339,8 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
     const py::object& function = of_batch.is_none() ? of_record : of_batch;
     if (!options.columns.has_value()) {
       refuse(std::string(of_batch.is_none() ? "map" : "map_batch") +
-             " needs columns; name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
+             " needs columns; name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\", "
+             "or give outputs=\"objects\"");
     }
     map = std::make_shared<PyMap>(function, takes, *options.columns, options.on_damage == OnDamage::fail);
     options.transform = map->transform();

@@ -420,7 +420,7 @@ class MapTest(ModuleTest):
 
     def test_misuse_is_refused(self):
         self.make_dataset()
-        with self.assertRaisesRegex(dovetail.UsageError, "map needs columns"):
+        with self.assertRaisesRegex(dovetail.UsageError, "map needs columns.*or give outputs=.objects"):
             self.read(columns=None)
         with self.assertRaisesRegex(TypeError, "map must be a function of a record, not int"):
             self.read(map=5)
