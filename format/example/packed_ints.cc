@@ -38,6 +38,14 @@ constexpr std::uint64_t before_long(std::uint64_t ends) noexcept {
   return fourth == 0 ? ends : ends & (((fourth & (~fourth + 1)) >> 3) - 1);
 }
 
+/// Returns whether ten bits in a row are set.
+constexpr bool has_ten(std::uint64_t bits) noexcept {
+  const std::uint64_t two = bits & bits >> 1;
+  const std::uint64_t four = two & two >> 2;
+  return (four & four >> 4 & two >> 8) != 0;
+}
+static_assert(has_ten(0x3FF0) && !has_ten(0x1FF01FF0) && kVarintBytes == 10);
+
 /// Bit i is set if byte i is the last byte of a varint.
 #if defined(__SSE2__) && defined(__GNUC__)
 inline std::uint64_t ends_in(const std::byte* block) noexcept {
@@ -193,8 +201,11 @@ struct Unpacking {
   /// Takes a block of numbers of one byte each.
   bool take_bytes() noexcept {
     if (left < kBlock) return false;
+    // A copy, because the compiler must assume that the stores below change what `at` points to.
+    std::array<std::uint8_t, kBlock> bytes;
+    std::memcpy(bytes.data(), at, kBlock);
     for (std::size_t i = 0; i < kBlock; ++i) {
-      const auto value = static_cast<T>(std::to_integer<std::uint8_t>(at[i]));
+      const auto value = static_cast<T>(bytes[i]);
       std::memcpy(to + i * sizeof(T), &value, sizeof(T));
     }
     at += kBlock;
@@ -354,6 +365,13 @@ std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept {
   std::uint64_t count = 0;
   std::size_t open = 0;  // bytes of the number that has not ended yet
   std::size_t i = 0;
+  for (; packed.size() - i >= kBlock; i += kBlock) {
+    const std::uint64_t ends = ends_in(packed.data() + i);
+    const auto first = static_cast<std::size_t>(std::countr_zero(ends));
+    if (open + first >= kVarintBytes || has_ten(~ends)) return std::nullopt;
+    count += static_cast<std::uint64_t>(std::popcount(ends));
+    open = static_cast<std::size_t>(std::countl_zero(ends));
+  }
   for (; packed.size() - i >= 8; i += 8) {
     const std::uint64_t more = load_le<std::uint64_t>(packed.data() + i) & kHighBits;
     const auto first = static_cast<std::size_t>(std::countr_one(more | ~kHighBits)) / 8;
