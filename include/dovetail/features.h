@@ -161,7 +161,7 @@ inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 /// Ownership: copies what it keeps.
 /// Threads:   one thread at a time; collectors are independent of each other.
 /// Errors:    none; records that are neither Examples nor JSON objects are counted.
-/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes`, and for
+/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes` and 256 KiB, and for
 ///            the largest record up to 350 bytes for each feature in it; of JSON up to 25 times the
 ///            record.
 class DOVETAIL_EXPORT FeatureCollector {

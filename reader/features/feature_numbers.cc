@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "format/example/packed_ints.h"
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {
@@ -24,6 +25,66 @@ ByteView whole_varints(ByteView packed) noexcept {
 /// maximum of integers.
 std::int32_t ordered(std::int32_t bits) noexcept {
   return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+}
+
+struct IntTotals {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  // The sums of the 32-bit halves. Sums of up to 2^31 values fit.
+  std::uint64_t low = 0;
+  std::int64_t high = 0;
+};
+
+DOVETAIL_WIDE_VECTORS
+IntTotals totals_of_ints(const std::int64_t* values, std::size_t count) noexcept {
+  auto [least, most, low, high] = IntTotals();  // compilers do not vectorise with members
+  for (std::size_t i = 0; i < count; ++i) {
+    least = std::min(least, values[i]);
+    most = std::max(most, values[i]);
+    low += static_cast<std::uint64_t>(values[i]) & 0xFFFFFFFF;
+    high += values[i] >> 32;
+  }
+  return {least, most, low, high};
+}
+
+struct FloatTotals {
+  // Ordered bits.
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
+  std::int32_t magnitude = 0;
+  double sum = 0;
+};
+
+DOVETAIL_WIDE_VECTORS
+FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
+  auto [least, most, magnitude, total] = FloatTotals();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::int32_t>(values[i]);
+    least = std::min(least, ordered(bits));
+    most = std::max(most, ordered(bits));
+    magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
+  }
+  // Eight sums, because each addition to a single sum would wait for the one before.
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + sums.size() <= count; i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += static_cast<double>(values[i + lane]);
+  }
+  for (; i < count; ++i) sums[0] += static_cast<double>(values[i]);
+  for (const double sum : sums) total += sum;
+  return {least, most, magnitude, total};
+}
+
+/// The key of a number: its bits. All NaNs have one key, and both zeros have one key.
+std::uint64_t key_of(double value) noexcept {
+  value += 0.0;  // -0 becomes 0
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return value != value ? 0x7FF8000000000000 : bits;
+}
+
+DOVETAIL_WIDE_VECTORS
+void write_keys_of_floats(const float* values, std::size_t count, std::uint64_t* keys) noexcept {
+  for (std::size_t i = 0; i < count; ++i) keys[i] = key_of(static_cast<double>(values[i]));
 }
 
 }  // namespace
@@ -74,21 +135,11 @@ std::span<const float> NumberPieces::next_floats() noexcept {
 }
 
 void IntRange::add(std::span<const std::int64_t> values) noexcept {
-  std::int64_t least = least_;
-  std::int64_t most = most_;
-  std::uint64_t low = 0;
-  std::int64_t high = 0;
-  for (const std::int64_t value : values) {
-    least = std::min(least, value);
-    most = std::max(most, value);
-    // Sum the 32-bit halves separately, so that sums of up to 2^31 values fit.
-    low += static_cast<std::uint64_t>(value) & 0xFFFFFFFF;
-    high += value >> 32;
-  }
-  least_ = least;
-  most_ = most;
-  const Uint128 extended = high < 0 ? ~Uint128{0} << 64 | static_cast<std::uint64_t>(high) : static_cast<Uint128>(high);
-  sum_ += (extended << 32) + low;
+  if (values.size() == 1) return add(values.front());
+  const IntTotals totals = totals_of_ints(values.data(), values.size());
+  least_ = std::min(least_, totals.least);
+  most_ = std::max(most_, totals.most);
+  sum_ += (extended(totals.high) << 32) + totals.low;
 }
 
 void IntRange::add(const IntRange& other) noexcept {
@@ -105,26 +156,11 @@ double IntRange::sum() const noexcept {
 
 void FloatRange::add(std::span<const float> values) noexcept {
   constexpr std::int32_t kInfinity = 0x7F800000;
-  std::int32_t least = std::numeric_limits<std::int32_t>::max();
-  std::int32_t most = std::numeric_limits<std::int32_t>::min();
-  std::int32_t magnitude = 0;
-  for (const float value : values) {
-    const auto bits = std::bit_cast<std::int32_t>(value);
-    least = std::min(least, ordered(bits));
-    most = std::max(most, ordered(bits));
-    magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
-  }
-  if (magnitude >= kInfinity) return add_each(values);
-  least_ = std::min(least_, static_cast<double>(std::bit_cast<float>(ordered(least))));
-  most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(most))));
-  // Four sums, because each addition to a single sum would wait for the one before.
-  std::array<double, 4> sums{};
-  std::size_t i = 0;
-  for (; i + 4 <= values.size(); i += 4) {
-    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += static_cast<double>(values[i + lane]);
-  }
-  for (; i < values.size(); ++i) sums[0] += static_cast<double>(values[i]);
-  sum_.add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  const FloatTotals totals = totals_of_floats(values.data(), values.size());
+  if (totals.magnitude >= kInfinity) return add_each(values);
+  least_ = std::min(least_, static_cast<double>(std::bit_cast<float>(ordered(totals.least))));
+  most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(totals.most))));
+  sum_.add(totals.sum);
   finite_ += values.size();
 }
 
@@ -147,6 +183,21 @@ void FloatRange::add_each(std::span<const Float> values) noexcept {
       ++finite_;
     }
   }
+}
+
+std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room&) noexcept {
+  // Signed and unsigned integers of the same size may alias.
+  return {reinterpret_cast<const std::uint64_t*>(values.data()), values.size()};
+}
+
+std::span<const std::uint64_t> keys_of(std::span<const float> values, NumberPieces::Room& room) noexcept {
+  write_keys_of_floats(values.data(), values.size(), room.keys.data());
+  return std::span(room.keys).first(values.size());
+}
+
+std::span<const std::uint64_t> keys_of(std::span<const double> values, NumberPieces::Room& room) noexcept {
+  std::transform(values.begin(), values.end(), room.keys.begin(), key_of);
+  return std::span(room.keys).first(values.size());
 }
 
 void FloatRange::add(const FloatRange& other) noexcept {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -51,7 +50,7 @@ class IntRange {
   void add(std::int64_t value) noexcept {
     least_ = std::min(least_, value);
     most_ = std::max(most_, value);
-    sum_ += (value < 0 ? ~Uint128{0} << 64 : 0) | static_cast<std::uint64_t>(value);
+    sum_ += extended(value);
   }
   void add(std::span<const std::int64_t> values) noexcept;
   void add(const IntRange& other) noexcept;
@@ -62,6 +61,10 @@ class IntRange {
   double sum() const noexcept;
 
  private:
+  static Uint128 extended(std::int64_t value) noexcept {
+    return (value < 0 ? ~Uint128{0} << 64 : 0) | static_cast<std::uint64_t>(value);
+  }
+
   std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ = std::numeric_limits<std::int64_t>::min();
   Uint128 sum_ = 0;  // two's complement
@@ -98,11 +101,10 @@ class FloatRange {
   std::uint64_t infinities_ = 0;
 };
 
-/// The key of a float, or of a double of JSON: its bits. All NaNs have one key, and both zeros have
-/// one key.
-inline std::uint64_t key_of(double value) noexcept {
-  if (value != value) return 0x7FF8000000000000;
-  return value == 0 ? 0 : std::bit_cast<std::uint64_t>(value);
-}
+/// The keys of up to `kPieceValues` numbers: their bits, those of floats as doubles. All NaNs have
+/// one key, and both zeros have one key. They are valid until the next call.
+std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room& room) noexcept;
+std::span<const std::uint64_t> keys_of(std::span<const float> values, NumberPieces::Room& room) noexcept;
+std::span<const std::uint64_t> keys_of(std::span<const double> values, NumberPieces::Room& room) noexcept;
 
 }  // namespace dovetail::detail

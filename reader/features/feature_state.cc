@@ -38,16 +38,6 @@ class ListSample {
   std::uint64_t next_ = 0;
 };
 
-std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room&) noexcept {
-  // Signed and unsigned integers of the same size may alias.
-  return {reinterpret_cast<const std::uint64_t*>(values.data()), values.size()};
-}
-template <class Float>
-std::span<const std::uint64_t> keys_of(std::span<const Float> values, NumberPieces::Room& room) noexcept {
-  for (std::size_t i = 0; i < values.size(); ++i) room.keys[i] = key_of(static_cast<double>(values[i]));
-  return std::span(room.keys).first(values.size());
-}
-
 }  // namespace
 
 template <class NextPiece>

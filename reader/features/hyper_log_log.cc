@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "reader/plan/wide_vectors.h"
+
 namespace dovetail::detail {
 namespace {
 
@@ -38,7 +40,31 @@ double tau(double x) noexcept {
   return z / 3;
 }
 
+/// Returns whether the rest of any hash, behind its first bits, is less than `bound`.
+DOVETAIL_WIDE_VECTORS
+bool any_rest_below(const std::uint64_t* hashes, std::size_t count, unsigned first_bits, std::uint64_t bound) noexcept {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < count; ++i) below |= hashes[i] << first_bits < bound ? 1 : 0;
+  return below != 0;
+}
+
 }  // namespace
+
+void HyperLogLog::add(std::span<const std::uint64_t> hashes) noexcept {
+  constexpr std::size_t kGroup = 32;
+  if (until_floor_ <= hashes.size()) {
+    floor_ = *std::min_element(registers_.begin(), registers_.end());
+    until_floor_ = kFloorAfter;
+  }
+  until_floor_ -= std::min<std::uint64_t>(until_floor_, hashes.size());
+  for (std::size_t begin = 0; begin < hashes.size(); begin += kGroup) {
+    const auto group = hashes.subspan(begin, std::min(kGroup, hashes.size() - begin));
+    // A rank above the floor has at least `floor_` leading zeros.
+    if (floor_ > 0 && !any_rest_below(group.data(), group.size(), precision_, std::uint64_t{1} << (64 - floor_)))
+      continue;
+    for (const std::uint64_t hash : group) add(hash);
+  }
+}
 
 double HyperLogLog::standard_error() const noexcept {
   return 1.04 / std::sqrt(static_cast<double>(registers_.size()));
@@ -55,6 +81,7 @@ void HyperLogLog::make_coarser(unsigned precision) {
     }
     registers_.resize(registers_.size() / 2);
     --precision_;
+    floor_ = 0;
   }
   registers_.shrink_to_fit();
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dovetail::detail {
@@ -35,6 +36,9 @@ class HyperLogLog {
     if (rank > known) known = rank;
   }
 
+  /// Faster for many hashes, above all if many different ones were added before.
+  void add(std::span<const std::uint64_t> hashes) noexcept;
+
   unsigned precision() const noexcept { return precision_; }
   double standard_error() const noexcept;
   /// Needs: `precision` is at most the present precision.
@@ -44,8 +48,13 @@ class HyperLogLog {
   double estimate() const noexcept;
 
  private:
+  // Hashes after which it looks for the least register again.
+  static constexpr std::uint64_t kFloorAfter = std::uint64_t{1} << 17;
+
   unsigned precision_;
   std::vector<std::uint8_t> registers_;
+  unsigned floor_ = 0;  // no register is below it
+  std::uint64_t until_floor_ = kFloorAfter;
 };
 
 }  // namespace dovetail::detail

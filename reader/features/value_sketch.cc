@@ -13,18 +13,12 @@
 #include <dovetail/bytes.h>
 
 #include "format/crc32c/crc32c.h"
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {
 
 using Sampled = ValueSketch::Sampled;
-
-constexpr std::size_t kLeastPlaces = 16;
-
-/// The size of a table for `values` values, at most half full.
-std::size_t places_for(std::size_t values) noexcept {
-  return std::max(kLeastPlaces, std::bit_ceil(2 * values));
-}
 
 /// Cuts a sample to the lists of lowest priority with up to `most` values in all. Returns the
 /// priority of the first list that is cut off.
@@ -38,7 +32,34 @@ std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
   return below;
 }
 
+DOVETAIL_WIDE_VECTORS
+void write_hashes(const std::uint64_t* keys, std::size_t count, std::uint64_t* hashes) noexcept {
+  for (std::size_t i = 0; i < count; ++i) hashes[i] = mix_bits(keys[i]);
+}
+
+/// Where to look for a key first. Numbers below 2^10, the size of a full table, do not collide.
+std::size_t first_place(std::uint64_t key, std::size_t mask) noexcept {
+  return (key + ((key >> 10) * 0x9E3779B97F4A7C15 >> 54)) & mask;
+}
+
+constexpr std::size_t kKeysAtOnce = 128;
+// For fewer numbers than this, the call of a loop over vectors costs more than it saves.
+constexpr std::size_t kFewKeys = 8;
+
 }  // namespace
+
+bool SeenNumbers::add(std::span<const std::uint64_t> keys) noexcept {
+  std::uint64_t all = 1;
+  for (const std::uint64_t key : keys) {
+    const std::uint64_t place = key + kNegative;
+    all &= bits_[place / 64 % bits_.size()] >> place % 64 & static_cast<std::uint64_t>(place < kNumbers);
+  }
+  if (all != 0) return true;
+  for (const std::uint64_t key : keys) {
+    if (has_place(key)) bits_[(key + kNegative) / 64] |= std::uint64_t{1} << (key + kNegative) % 64;
+  }
+  return false;
+}
 
 std::uint64_t hash_bytes(std::string_view text) noexcept {
   constexpr std::size_t kLong = 512;
@@ -53,16 +74,45 @@ std::uint64_t hash_bytes(std::string_view text) noexcept {
 }
 
 void ValueSketch::add(std::span<const std::uint64_t> keys, SketchMemory& memory) {
-  std::size_t i = 0;
-  while (i < keys.size() && !estimate_) {
-    // Lists of few values often repeat a value several times in a row.
-    std::size_t end = i + 1;
-    while (end < keys.size() && keys[end] == keys[i]) ++end;
-    if (count(keys[i], end - i, memory)) i = end;
+  if (!estimate_) keys = keys.subspan(count_all(keys, memory));
+  if (keys.size() < kFewKeys) {
+    for (const std::uint64_t key : keys) estimate_->add(mix_bits(key));
+    return;
   }
-  if (!estimate_) return;
-  HyperLogLog& estimate = *estimate_;
-  for (; i < keys.size(); ++i) estimate.add(mix_bits(keys[i]));
+  std::array<std::uint64_t, kKeysAtOnce> hashes;
+  while (!keys.empty()) {
+    const auto some = keys.first(std::min(keys.size(), kKeysAtOnce));
+    keys = keys.subspan(some.size());
+    if (seen_ && seen_->add(some)) continue;
+    write_hashes(some.data(), some.size(), hashes.data());
+    estimate_->add(std::span(hashes).first(some.size()));
+  }
+}
+
+std::size_t ValueSketch::count_all(std::span<const std::uint64_t> keys, SketchMemory& memory) {
+  // Lists of few values often repeat a value many times in a row.
+  constexpr std::size_t kRow = 16;
+  std::span<Counted> table = table_;
+  for (std::size_t i = 0; i < keys.size();) {
+    const std::size_t end = std::min(i + kRow, keys.size());
+    const std::uint64_t key = keys[i];
+    if (keys[end - 1] == key && std::all_of(&keys[i], &keys[end - 1], [key](auto each) { return each == key; })) {
+      if (!count(key, end - i, memory)) return i;
+      table = table_;  // it may have grown
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      Counted& place = table[first_place(keys[i], table.size() - 1)];
+      if (place.key == keys[i] && place.count != 0) [[likely]] {
+        ++place.count;
+      } else {
+        if (!count(keys[i], 1, memory)) return i;
+        table = table_;
+      }
+    }
+  }
+  return keys.size();
 }
 
 void ValueSketch::add(std::uint64_t hash, std::string_view text, SketchMemory& memory) {
@@ -77,32 +127,34 @@ void ValueSketch::add(std::uint64_t hash, std::string_view text, SketchMemory& m
   estimate_->add(hash);
 }
 
-bool ValueSketch::count(std::uint64_t key, std::uint64_t times, SketchMemory& memory) {
-  if (table_.empty()) table_.resize(kLeastPlaces);
-  Counted* place = &place_of(key, hash_of(key));
-  if (place->count == 0) [[unlikely]] {
-    if (counted_ == most_exact()) {
-      begin_estimate();
-      settle(memory);
-      return false;
-    }
-    if (places_for(counted_ + 1) > table_.size()) {
-      grow_table();
-      place = &place_of(key, hash_of(key));
-    }
-    place->key = key;
-    ++counted_;
-    place->count = times;
-    settle(memory);
-    return true;
-  }
-  place->count += times;
+inline bool ValueSketch::count(std::uint64_t key, std::uint64_t times, SketchMemory& memory) {
+  Counted& place = place_of(key);
+  if (place.count == 0) [[unlikely]]
+    return count_new(key, times, memory);
+  place.count += times;
   return true;
 }
 
-ValueSketch::Counted& ValueSketch::place_of(std::uint64_t key, std::uint64_t hash) noexcept {
+bool ValueSketch::count_new(std::uint64_t key, std::uint64_t times, SketchMemory& memory) {
+  if (counted_ == most_exact()) {
+    begin_estimate(memory);
+    settle(memory);
+    return false;
+  }
+  if (places_for(counted_ + 1) > table_.size()) grow_table();
+  place_of(key) = {key, times};
+  ++counted_;
+  settle(memory);
+  return true;
+}
+
+std::size_t ValueSketch::places_for(std::size_t values) noexcept {
+  return std::max(kLeastPlaces, std::bit_ceil(2 * values));
+}
+
+inline ValueSketch::Counted& ValueSketch::place_of(std::uint64_t key) noexcept {
   const std::size_t mask = table_.size() - 1;
-  std::size_t i = hash & mask;
+  std::size_t i = first_place(key, mask);
   while (table_[i].count != 0 && table_[i].key != key) i = (i + 1) & mask;
   return table_[i];
 }
@@ -110,14 +162,21 @@ ValueSketch::Counted& ValueSketch::place_of(std::uint64_t key, std::uint64_t has
 void ValueSketch::grow_table() {
   const std::vector<Counted> before = std::exchange(table_, std::vector<Counted>(2 * table_.size()));
   for (const Counted& counted : before) {
-    if (counted.count > 0) place_of(counted.key, hash_of(counted.key)) = counted;
+    if (counted.count > 0) place_of(counted.key) = counted;
   }
 }
 
-void ValueSketch::begin_estimate() {
+void ValueSketch::begin_estimate(SketchMemory& memory) {
   estimate_.emplace(HyperLogLog::kMostPrecision - level_);
   for (const Counted& counted : table_) {
     if (counted.count > 0) estimate_->add(hash_of(counted.key));
+  }
+  const bool small = !texts_ && std::all_of(table_.begin(), table_.end(), [](const Counted& counted) {
+    return counted.count == 0 || SeenNumbers::has_place(counted.key);
+  });
+  if (small && memory.seen_numbers > 0) {
+    --memory.seen_numbers;
+    seen_ = std::make_unique<SeenNumbers>();
   }
   table_ = {};
   counted_ = 0;
@@ -160,7 +219,7 @@ void ValueSketch::merge(const ValueSketch& other, SketchMemory& memory) {
     }
   }
   if (other.estimate_) {
-    if (!estimate_) begin_estimate();
+    if (!estimate_) begin_estimate(memory);
     estimate_->merge(*other.estimate_);
   }
   offered_ += other.offered_;
@@ -182,7 +241,7 @@ void ValueSketch::shrink(SketchMemory& memory) {
   if (estimate_) {
     estimate_->make_coarser(HyperLogLog::kMostPrecision - level_);
   } else if (counted_ > most_exact()) {
-    begin_estimate();
+    begin_estimate(memory);
   }
   cut_sample();
   settle(memory);

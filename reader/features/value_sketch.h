@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +34,23 @@ std::uint64_t hash_bytes(std::string_view text) noexcept;
 struct SketchMemory {
   std::uint64_t charged = 0;
   unsigned level = 0;
+  unsigned seen_numbers = 8;  // how many more sketches may have a `SeenNumbers`, which is not charged
+};
+
+/// A set of numbers below 2^18, such as token ids. A sketch that estimates keeps the numbers that it
+/// has added in this set, and need not hash them again.
+class SeenNumbers {
+ public:
+  static bool has_place(std::uint64_t key) noexcept { return key + kNegative < kNumbers; }
+
+  /// Adds the numbers that have a place. Returns whether all were there before.
+  bool add(std::span<const std::uint64_t> keys) noexcept;
+
+ private:
+  static constexpr std::uint64_t kNegative = 256;  // from -256 on: labels of padding are -1 or -100
+  static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 18;
+
+  std::array<std::uint64_t, kNumbers / 64> bits_{};
 };
 
 /// The distinct values of one feature, and their frequencies.
@@ -112,12 +130,19 @@ class ValueSketch {
   std::size_t sample_room() const noexcept { return most_sampled() + std::max(most_sampled() / 4, longest_); }
   std::uint64_t hash_of(std::uint64_t key) const noexcept { return texts_ ? key : mix_bits(key); }
 
+  static constexpr std::size_t kLeastPlaces = 16;
+  /// The size of a table for `values` values, at most half full.
+  static std::size_t places_for(std::size_t values) noexcept;
+
   /// Returns false if the value is new and the table is full; the sketch has then begun to
   /// estimate.
   bool count(std::uint64_t key, std::uint64_t times, SketchMemory& memory);
-  Counted& place_of(std::uint64_t key, std::uint64_t hash) noexcept;
+  bool count_new(std::uint64_t key, std::uint64_t times, SketchMemory& memory);
+  /// Counts keys until the sketch begins to estimate. Returns how many it counted.
+  std::size_t count_all(std::span<const std::uint64_t> keys, SketchMemory& memory);
+  Counted& place_of(std::uint64_t key) noexcept;
   void grow_table();
-  void begin_estimate();
+  void begin_estimate(SketchMemory& memory);
   void cut_sample();
   void keep_text(std::uint64_t key, std::string_view text);
   void forget_texts();
@@ -127,9 +152,11 @@ class ValueSketch {
   bool texts_;
   bool short_texts_ = false;  // whether any short text was added
   unsigned level_;
-  std::vector<Counted> table_;  // open addressing; a count of 0 is an empty place
-  std::size_t counted_ = 0;     // places in use
+  // Open addressing; a count of 0 is an empty place.
+  std::vector<Counted> table_ = std::vector<Counted>(kLeastPlaces);
+  std::size_t counted_ = 0;  // places in use
   std::optional<HyperLogLog> estimate_;
+  std::unique_ptr<SeenNumbers> seen_;
   std::vector<Sampled> sample_;
   std::uint64_t sampled_below_ = ~std::uint64_t{0};
   std::uint64_t offered_ = 0;  // values that the sample would have if it kept all lists

@@ -46,6 +46,30 @@ TEST(HyperLogLogTest, ItsErrorIsTheStandardErrorThatItNames) {
   }
 }
 
+TEST(HyperLogLogTest, ManyHashesAtOnceGiveWhatTheyGiveOneByOne) {
+  constexpr std::uint64_t kSeed = 20261128;
+  std::mt19937_64 draws(kSeed);
+  for (const unsigned precision : {HyperLogLog::kLeastPrecision, HyperLogLog::kMostPrecision}) {
+    HyperLogLog at_once(precision);
+    HyperLogLog one_by_one(precision);
+    for (int round = 0; round < 4000; ++round) {
+      std::vector<std::uint64_t> hashes(draws() % 1200);
+      for (std::uint64_t& hash : hashes) hash = draws() >> (draws() % 64 == 0 ? draws() % 64 : 0);
+      at_once.add(hashes);
+      for (const std::uint64_t hash : hashes) one_by_one.add(hash);
+      if (round == 2500 && precision > HyperLogLog::kLeastPrecision) {
+        at_once.make_coarser(precision - 3);
+        one_by_one.make_coarser(precision - 3);
+      }
+      if (round % 100 > 0) continue;
+      ASSERT_EQ(at_once.estimate(), one_by_one.estimate()) << "seed " << kSeed << ", round " << round;
+    }
+    at_once.merge(sketch_of(30'000, 0, 1, 10));
+    one_by_one.merge(sketch_of(30'000, 0, 1, 10));
+    EXPECT_EQ(at_once.estimate(), one_by_one.estimate());
+  }
+}
+
 TEST(HyperLogLogTest, NothingIsNothing) {
   EXPECT_EQ(HyperLogLog().estimate(), 0);
   EXPECT_EQ(HyperLogLog(HyperLogLog::kLeastPrecision).estimate(), 0);
