@@ -98,7 +98,8 @@ Result<void> Conversion::plan() {
   // JSON lines may change the kind of a member. Inferring a schema finds this.
   const bool json = source.records == RecordForm::example && line_->sources().front().format == SourceFormat::jsonl;
   if (options_.infer_schema || (json && !shard_.schema)) {
-    DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, ask_seldom(options_.progress, line_->bytes())));
+    ProgressMeter meter(options_.progress, line_->bytes(), 0);
+    DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, jobs(), [&] { return meter.cancelled(); }));
   }
   DOVETAIL_ASSIGN(auto surveyed,
                   survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
@@ -107,6 +108,10 @@ Result<void> Conversion::plan() {
   DOVETAIL_TRY(choose_shards());
   spec_ = describe();
   return {};
+}
+
+unsigned Conversion::jobs() const noexcept {
+  return options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
 }
 
 Result<void> Conversion::choose_shards() {
@@ -227,7 +232,7 @@ Result<WholePart> Conversion::write_part() {
   shards.shard = shard_;
   shards.shard.dataset_id = dataset_id_;
   shards.shard.run_records = survey_.run_records;
-  shards.jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+  shards.jobs = jobs();
   shards.memory_bytes = options_.memory_bytes;
   shards.progress = options_.progress;
   shards.tally = &*tally_;

@@ -35,6 +35,7 @@ class Conversion {
   Result<ConvertReport> convert_files();
   Result<void> plan();
   Result<void> choose_shards();
+  unsigned jobs() const noexcept;
   ConversionSpec describe() const;
   Result<void> check_input() const;
 

@@ -2,8 +2,12 @@
 #include "convert/infer_schema.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +16,7 @@
 
 #include <dovetail/features.h>
 
+#include "convert/workers.h"
 #include "format/example/example_wire.h"
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
@@ -60,16 +65,112 @@ bool may_be_large_numbers(const FeatureStats& stats, const InputLine& line) {
          stats.least_int >= 19 && stats.most_int <= 20;
 }
 
-/// Moves to a record, which may take long. Returns whether it is there.
-bool find_record(LineCursor& cursor, std::uint64_t id) {
-  bool found = cursor.seek(0).has_value();
-  for (std::uint64_t i = 0; found && i != id; ++i) found = cursor.has_record() && cursor.advance().has_value();
-  return found && cursor.has_record();
+/// Collects the features of all records, several shares of the line at a time.
+///
+/// No thread knows how many records are before its share. So the id of a record is made of the
+/// number of its share and its number there.
+class FeaturePass {
+ public:
+  FeaturePass(const InputLine& line, unsigned jobs, const std::function<bool()>& cancelled)
+      : line_(line), cancelled_(cancelled) {
+    constexpr std::uint64_t kLeastShareBytes = std::uint64_t{64} << 10;
+    constexpr std::uint64_t kSharesPerThread = 4;  // so that threads end at about the same time
+    threads_ = std::clamp(jobs, 1U, kMostThreads);
+    // A thread that begins inside a file reads it from its beginning. So shares are large.
+    records_.resize(std::clamp<std::uint64_t>(line.bytes() / kLeastShareBytes, 1, threads_ * kSharesPerThread));
+  }
+
+  Result<FeaturesReport> run() {
+    FailureGate gate;
+    run_workers(std::min<unsigned>(threads_, shares()), gate, [&] { work(gate); });
+    DOVETAIL_TRY(gate.outcome());
+    FeaturesReport report = all_.report();
+    if (!report.first_other && without_features_) {
+      all_.add(*without_features_, {});
+      report = all_.report();  // now its columns have fallbacks
+      report.first_other.reset();
+    }
+    return report;
+  }
+
+  /// The number of a record in the whole line.
+  std::uint64_t number_of(std::uint64_t id) const {
+    return std::accumulate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(id / kShareIds),
+                           id % kShareIds);
+  }
+
+  /// Moves to a record, which may take long. Returns whether it is there.
+  bool find(LineCursor& cursor, std::uint64_t id) const {
+    cursor.watch(cancelled_);
+    bool found = cursor.seek(line_.begin_of(id / kShareIds, shares())).has_value();
+    for (std::uint64_t i = 0; found && i != id % kShareIds; ++i) {
+      found = cursor.has_record() && cursor.advance().has_value();
+    }
+    return found && cursor.has_record();
+  }
+
+ private:
+  static constexpr unsigned kMostThreads = 8;
+  static constexpr std::uint64_t kShareIds = std::uint64_t{1} << 48;
+
+  std::uint32_t shares() const noexcept { return static_cast<std::uint32_t>(records_.size()); }
+
+  void work(FailureGate& gate) {
+    FeatureCollector collector;
+    std::optional<std::uint64_t> without_features;
+    LineCursor cursor(line_);
+    cursor.watch(cancelled_);
+    for (std::uint32_t share = next_++; share < shares() && !gate.stops(share); share = next_++) {
+      if (auto read = read_share(cursor, share, collector, without_features); !read) {
+        gate.fail(share, read.error());
+        break;
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    all_.merge(collector);
+    if (!without_features_) without_features_ = without_features;
+  }
+
+  Result<void> read_share(LineCursor& cursor, std::uint32_t share, FeatureCollector& collector,
+                          std::optional<std::uint64_t>& without_features) {
+    DOVETAIL_TRY(cursor.seek(line_.begin_of(share, shares())));
+    const std::uint64_t end = line_.begin_of(share + 1, shares());
+    std::uint64_t id = share * kShareIds;
+    for (; cursor.has_record() && cursor.place() < end; ++id) {
+      if (has_no_features(cursor.record())) {
+        without_features = id;
+      } else {
+        collector.add(id, cursor.record());
+      }
+      DOVETAIL_TRY(cursor.advance());
+    }
+    records_[share] = id % kShareIds;
+    return {};
+  }
+
+  const InputLine& line_;
+  const std::function<bool()>& cancelled_;
+  unsigned threads_ = 1;
+  std::vector<std::uint64_t> records_;  // in each share
+  std::atomic<std::uint32_t> next_{0};
+  std::mutex mutex_;
+  FeatureCollector all_;  // guarded by `mutex_` while threads run
+  std::optional<std::uint64_t> without_features_;
+};
+
+/// The error for the first record that is no Example, with its number in the line.
+Error no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t id, const Error& reason) {
+  LineCursor cursor(line);
+  if (!pass.find(cursor, id)) return cannot_infer(reason.detail());
+  FeatureCollector again;
+  again.add(pass.number_of(id), cursor.record());
+  const FeaturesReport report = again.report();
+  return cannot_infer(report.first_other.value_or(reason).detail());
 }
 
 /// The error for a feature that needs a column and has none.
 Error no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
-                const std::function<bool()>& cancelled) {
+                const FeaturePass& pass) {
   std::string why = "the feature " + shown(name) + " cannot be a column: ";
   const char* separator = "";
   for (const FeatureStats* stats : kinds) why += std::exchange(separator, ", ") + text_of(*stats);
@@ -80,9 +181,9 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
   const FeatureStats& rarest = **std::min_element(kinds.begin(), kinds.end(),
                                                   [](const auto* a, const auto* b) { return a->records < b->records; });
   LineCursor cursor(line);
-  cursor.watch(cancelled);
-  const bool found = find_record(cursor, rarest.first_record);
-  why += "; " + std::string(to_text(rarest.kind)) + " first in record " + std::to_string(rarest.first_record);
+  const bool found = pass.find(cursor, rarest.first_record);
+  const std::uint64_t number = pass.number_of(rarest.first_record);
+  why += "; " + std::string(to_text(rarest.kind)) + " first in record " + std::to_string(number);
   if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());
   const bool numbers = kinds.front()->kind != ValueKind::bytes;
   if (numbers) why += "; a column of both needs lists of one length, and no number beyond 2^53";
@@ -96,26 +197,10 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
 
 }  // namespace
 
-Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& cancelled) {
-  FeatureCollector collector;
-  LineCursor cursor(line);
-  cursor.watch(cancelled);
-  DOVETAIL_TRY(cursor.seek(0));
-  std::optional<std::uint64_t> without_features;
-  for (std::uint64_t id = 0; cursor.has_record(); ++id) {
-    if (has_no_features(cursor.record())) {
-      without_features = id;
-    } else {
-      collector.add(id, cursor.record());
-    }
-    DOVETAIL_TRY(cursor.advance());
-  }
-  FeaturesReport report = collector.report();
-  if (report.first_other) return cannot_infer(report.first_other->detail());
-  if (without_features) {
-    collector.add(*without_features, {});
-    report = collector.report();  // now its columns have fallbacks
-  }
+Result<Schema> infer_schema(const InputLine& line, unsigned jobs, const std::function<bool()>& cancelled) {
+  FeaturePass pass(line, jobs, cancelled);
+  DOVETAIL_ASSIGN(FeaturesReport report, pass.run());
+  if (report.first_other) return no_example(pass, line, report.first_other_record, *report.first_other);
   if (report.json_objects > 0) {
     return cannot_infer(format::count_of(report.json_objects, "record") +
                         " of JSON; convert it with --records example");
@@ -128,7 +213,7 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   for (const std::string& name : report.without_column) {
     const std::vector<const FeatureStats*> kinds = kinds_of(report, name);
     if (kinds.empty()) continue;  // without values it needs no column
-    return no_column(name, kinds, line, cancelled);
+    return no_column(name, kinds, line, pass);
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
   return std::move(report.schema);

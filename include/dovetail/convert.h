@@ -72,7 +72,7 @@ struct DOVETAIL_EXPORT ConvertOptions {
   /// `expected_records` do not apply to conversions.
   DatasetWriterOptions writer = {};
   /// Derives the columns of the dataset from the features of its records, as `FeaturesReport`
-  /// describes. Each part reads all sources once more, with one thread. `convert` fails with
+  /// describes. Each part reads all sources once more, with up to 8 threads. `convert` fails with
   /// `invalid_option` if a record is not an Example or a feature changes its kind. JSON lines with
   /// `RecordForm::example` are always read so. Needs: no `writer.shard.schema`.
   bool infer_schema = false;

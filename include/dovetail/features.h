@@ -112,6 +112,7 @@ struct FeaturesReport {
   std::uint64_t json_objects = 0;
   /// Why the first record that is neither is not counted; names its id.
   std::optional<Error> first_other;
+  std::uint64_t first_other_record = 0;  ///< Its id.
 
   std::uint64_t damaged_blocks = 0;  ///< Skipped, and shards too damaged to open.
   std::uint64_t lost_records = 0;    ///< Records in these.

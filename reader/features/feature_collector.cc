@@ -145,6 +145,7 @@ FeaturesReport Collector::report() const {
   report.examples = examples_;
   report.json_objects = json_objects_;
   report.first_other = first_other_;
+  if (first_other_) report.first_other_record = first_other_id_;
   report.names_left_out = known_.names_left_out();
   for (const auto& [name, feature] : known_.by_name()) {
     for (const auto& state : feature->kinds) {

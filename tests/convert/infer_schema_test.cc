@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of a conversion that come from the features of its records.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,64 @@ TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(schema(), "x:i64=-1");
   EXPECT_THAT(infer({put("a.tfrecord", test::tfrecord_bytes({"", "text"}))}).error().detail(), HasSubstr("record 1: "));
+}
+
+TEST_F(InferSchemaTest, AnyNumberOfThreadsFindsTheSame) {
+  constexpr int kRecords = 10'000;
+  const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
+  const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
+  const std::string other = "\x0A\x0C\x0A\x0A\x0A\x01y\x12\x05\x1A\x03\x0A\x01\x07";
+  // Two files, the second compressed. `changed` replaces some records by their number in both.
+  const auto put_both = [&](const std::map<int, std::string>& changed) {
+    std::vector<std::string> sources;
+    for (int file = 0; file < 2; ++file) {
+      std::vector<std::string> records(kRecords, ints);
+      for (const auto& [number, record] : changed) {
+        if (number / kRecords == file) records[static_cast<std::size_t>(number % kRecords)] = record;
+      }
+      const std::string bytes = test::tfrecord_bytes(records);
+      sources.push_back(file == 0 ? put("a.tfrecord", bytes) : put("b.tfrecord.gz", test::gzip(bytes)));
+    }
+    return sources;
+  };
+  const struct {
+    std::map<int, std::string> changed;
+    std::string expected;
+  } kCases[] = {
+      {{}, "x:i64"},
+      {{{kRecords - 1, other}}, "x:i64=-1, y:i64=-1"},
+      {{{7000, ""}}, "x:i64=-1"},
+      {{{19'999, ""}, {3, ""}}, "x:i64=-1"},
+      {{{11'234, "text"}, {6345, "text"}, {5, ""}}, "schema: cannot be inferred: record 6345: "},
+      {{{9001, texts}, {12'002, texts}},
+       "bytes in 2 records, int64 in 19998 records (7 to 7); bytes first in record 9001; "},
+      {{{1, texts}}, "bytes first in record 1; "},
+  };
+  for (const auto& [changed, expected] : kCases) {
+    ConvertOptions wanted = options(put_both(changed), 1);
+    wanted.infer_schema = true;
+    wanted.writer.shard.overwrite = true;
+    std::string first;
+    for (const unsigned jobs : {1U, 3U, 8U}) {
+      wanted.jobs = jobs;
+      const auto converted = convert(out_, wanted);
+      const std::string found = converted ? schema() : converted.error().to_string();
+      EXPECT_THAT(found, HasSubstr(expected)) << jobs << " threads";
+      if (jobs == 1) first = found;
+      EXPECT_EQ(found, first) << jobs << " threads";
+    }
+  }
+}
+
+TEST_F(InferSchemaTest, AnyNumberOfThreadsNamesTheFirstDamage) {
+  std::string lines;
+  for (int i = 0; i < 40'000; ++i) lines += i == 20'000 || i == 36'000 ? "{\"x\"\n" : "{\"x\": 1234567}\n";
+  ConvertOptions wanted = options({put("a.jsonl", lines)}, 1);
+  wanted.source.records = RecordForm::example;
+  for (const unsigned jobs : {1U, 2U, 8U}) {
+    wanted.jobs = jobs;
+    EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 20001, ")) << jobs << " threads";
+  }
 }
 
 TEST_F(InferSchemaTest, PartsAgree) {
