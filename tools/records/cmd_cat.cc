@@ -26,9 +26,11 @@ struct CatArguments {
 
 Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
   while (out.good()) {
-    DOVETAIL_ASSIGN(const std::optional<PlacedRecord> record, records.next());
-    if (!record.has_value()) break;
-    write_record(out, *record, form);
+    // Not copied out of the result: processors wait for the fields just written.
+    const auto record = records.next();
+    if (!record) return record.error();
+    if (!record->has_value()) break;
+    write_record(out, **record, form);
   }
   return {};
 }

@@ -50,21 +50,24 @@ Result<void> RecordStream::open_shard(const Dataset& dataset, const Dataset::Pla
   DOVETAIL_TRY(reader.seek(place.record));
   reader_.emplace(std::move(reader));
   shard_ = place.shard;
+  shard_first_ = next_id_ - place.record;
+  shard_end_ = shard_first_ + dataset.shards()[place.shard].records;
   return {};
 }
 
 Result<std::optional<PlacedRecord>> RecordStream::next_packed(const Dataset& dataset) {
   if (next_id_ >= *range_.end) return std::optional<PlacedRecord>();
-  const Dataset::Place place = dataset.locate(next_id_);
-  if (!reader_ || shard_ != place.shard) {
-    DOVETAIL_TRY(open_shard(dataset, place));
+  if (!reader_ || next_id_ >= shard_end_) {
+    DOVETAIL_TRY(open_shard(dataset, dataset.locate(next_id_)));
   }
-  DOVETAIL_ASSIGN(const std::optional<ByteView> bytes, reader_->next());
-  if (!bytes.has_value()) {
+  const auto bytes = reader_->next();
+  if (!bytes) return bytes.error();
+  if (!bytes->has_value()) {
     return Error(Errc::index_mismatch, "the shard ends before the record that its footer counts")
-        .in_file(dataset.shard_path(place.shard));
+        .in_file(dataset.shard_path(shard_));
   }
-  return std::optional(PlacedRecord{next_id_++, place.shard, place.record, *bytes});
+  const std::uint64_t id = next_id_++;
+  return std::optional(PlacedRecord{id, shard_, id - shard_first_, **bytes});
 }
 
 Result<std::optional<PlacedRecord>> RecordStream::next_foreign(RecordSource& source) {

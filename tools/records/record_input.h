@@ -54,7 +54,10 @@ class RecordStream {
   IdRange range_;
   std::uint64_t next_id_;
   std::optional<RecordReader> reader_;
+  // The shard of the reader, and its records among those of the dataset.
   std::uint32_t shard_ = 0;
+  std::uint64_t shard_first_ = 0;
+  std::uint64_t shard_end_ = 0;
 };
 
 }  // namespace dovetail::tools
