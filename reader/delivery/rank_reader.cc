@@ -223,7 +223,7 @@ RankReader::Job RankReader::choose_locked() {
   }
   // Request reads that wait for storage before all other jobs.
   if (store_.cold()) {
-    if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
+    if (auto fetch = store_.claim()) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   }
   const auto is_walked = [](const auto& flight) { return flight->lease == nullptr && flight->is_walked(); };
   const auto walked = static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), is_walked));
@@ -232,7 +232,7 @@ RankReader::Job RankReader::choose_locked() {
     if (Job fill = claim_fill_locked(); fill.kind != Job::Kind::none) return fill;
   }
   if (walks) return claim_walk_locked();
-  if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
+  if (auto fetch = store_.claim()) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   if (std::optional<Error> failure = store_.failure()) {
     walked_.failure = std::move(failure);
     hand_over_locked();

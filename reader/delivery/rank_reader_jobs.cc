@@ -54,7 +54,7 @@ RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, bool by
   Clock::time_point now = began;
   std::uint64_t bytes = fetch_piece(std::move(work), by_trainer, now);
   while (bytes < kFetchedAtOnce) {
-    std::optional<RunStore::Work> next = store_.claim(true);
+    std::optional<RunStore::Work> next = store_.claim();
     if (!next.has_value()) break;
     bytes += fetch_piece(std::move(*next), by_trainer, now);
   }

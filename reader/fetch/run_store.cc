@@ -111,7 +111,7 @@ bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::
   return true;
 }
 
-std::optional<RunStore::Work> RunStore::claim(bool ahead) {
+std::optional<RunStore::Work> RunStore::claim() {
   const std::lock_guard lock(mutex_);
   if (!arrived_.empty()) {
     Work work = std::move(arrived_.front());
@@ -122,7 +122,6 @@ std::optional<RunStore::Work> RunStore::claim(bool ahead) {
     if (!pass.waits) continue;
     if (auto work = claim_of(pass.wanted(), true)) return work;
   }
-  if (!ahead) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (auto work = claim_ahead(pass)) return work;
   }
@@ -407,7 +406,7 @@ bool RunStore::run_fits(std::size_t bytes) const noexcept {
   return buffers_.fits(BufferPool::rounded(bytes) + options_.spare_bytes);
 }
 
-std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t least, std::size_t wanted) {
+std::span<std::byte> RunStore::take_spare(std::size_t least, std::size_t wanted) {
   const std::lock_guard lock(mutex_);
   const auto fits = [this](std::size_t bytes) { return buffers_.fits(BufferPool::rounded(bytes)); };
   if (!fits(wanted)) free_filled();
@@ -423,7 +422,7 @@ std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t least, std:
   return {made.spare.data(), made.spare.size()};
 }
 
-void RunStore::give_back(std::uint64_t, std::span<std::byte> spare) noexcept {
+void RunStore::give_back(std::span<std::byte> spare) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const FetchedGroup& group) { return group.spare.data() == spare.data(); });

@@ -70,10 +70,9 @@ class RunStore final : public RunMemory {
     std::size_t piece = 0;
     std::unique_ptr<Arrival> arrival;  ///< Set if the read had to wait.
   };
-  /// Claims the most urgent piece: a piece that has arrived, else one that a walk waits for, else,
-  /// if `ahead`, one of later groups. Empty if no piece is left, or if memory or an open shard is
-  /// missing.
-  std::optional<Work> claim(bool ahead);
+  /// Claims the most urgent piece: a piece that has arrived, else one that a walk waits for, else
+  /// one of later groups. Empty if no piece is left, or if memory or an open shard is missing.
+  std::optional<Work> claim();
   /// The times of a finished piece.
   struct Done {
     std::uint32_t shard = 0;
@@ -121,8 +120,8 @@ class RunStore final : public RunMemory {
   void close(std::uint64_t pass) noexcept override;
   bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
   bool is_damaged(std::uint64_t id) const noexcept override;
-  std::span<std::byte> take_spare(std::uint64_t pass, std::size_t least, std::size_t wanted) override;
-  void give_back(std::uint64_t pass, std::span<std::byte> spare) noexcept override;
+  std::span<std::byte> take_spare(std::size_t least, std::size_t wanted) override;
+  void give_back(std::span<std::byte> spare) noexcept override;
 
  private:
   struct Pass;

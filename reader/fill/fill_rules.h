@@ -31,7 +31,6 @@ struct FillRules {
 struct FillCounts {
   std::uint64_t direct_reads = 0;  ///< Reads of records outside runs; with `OrderKind::global`, of blocks.
   std::uint64_t direct_bytes = 0;
-  std::uint64_t waiting_reads = 0;  ///< Direct reads that had to wait.
   std::uint64_t retried_reads = 0;
   std::uint64_t unfit_records = 0;
 };

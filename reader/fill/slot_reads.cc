@@ -169,7 +169,6 @@ std::vector<RowRead*> SlotFill::waiting() {
     }
     waiting.push_back(&read);
   }
-  counts_.waiting_reads += waiting.size();
   return waiting;
 }
 

@@ -58,7 +58,7 @@ class DeviceEvents {
 
   /// Queries the event. Needs: its device is current.
   static Progress progress(const DeviceEvent& event) noexcept;
-  Result<DeviceEvent> record_here(DeviceStream stream, int device);
+
   std::mutex mutex_;
   std::vector<DeviceEvent> spare_;
 };

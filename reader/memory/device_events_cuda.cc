@@ -67,18 +67,14 @@ Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_defa
                                            std::to_string(current) +
                                            " is current; make the other current, or name a stream");
   }
-  return record_here(stream, current);
-}
-
-Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream, int device) {
   const OutsideCaptures outside;
   const auto handle = static_cast<cudaStream_t>(stream.handle);
   DOVETAIL_TRY(outside_capture(handle));
-  DeviceEvent event{.device = device};
+  DeviceEvent event{.device = current};
   {
     const std::lock_guard lock(mutex_);
     const auto spare = std::find_if(spare_.rbegin(), spare_.rend(),
-                                    [&](const DeviceEvent& candidate) { return candidate.device == device; });
+                                    [&](const DeviceEvent& candidate) { return candidate.device == current; });
     if (spare != spare_.rend()) {
       event = *spare;
       spare_.erase(std::next(spare).base());

@@ -15,7 +15,6 @@ class PreadPool final : public Storage {
   explicit PreadPool(unsigned threads) : pool_(threads) {
     facts_.kind = StorageKind::pread;
     facts_.depth = threads;
-    facts_.best_read_bytes = std::size_t{1} << 20;
   }
   ~PreadPool() override { stop(); }
 

@@ -35,8 +35,6 @@ struct StorageFacts {
   unsigned descriptors_per_file = 1;
   /// Memory that the storage holds all its life; part of the reader's budget.
   std::size_t memory_bytes = 0;
-  /// Single reads larger than this are not faster.
-  std::size_t best_read_bytes = 0;
   /// Explains a choice that differs from the request; empty if there is none.
   std::string note;
 };

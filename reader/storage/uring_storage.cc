@@ -136,7 +136,6 @@ UringStorage::UringStorage(const StorageOptions& options)
   facts_.call_depth = options.threads;
   facts_.descriptors_per_file = 2;
   facts_.memory_bytes = sizes_.count * (sizes_.piece + kDirectSlack);
-  facts_.best_read_bytes = sizes_.piece;
   pieces_.resize(facts_.depth);
   for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
   finished_.reserve(facts_.depth);

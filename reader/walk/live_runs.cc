@@ -51,7 +51,7 @@ template <class E>
 LiveRuns<E>::~LiveRuns() {
   if (memory_ == nullptr) return;
   if (open_) memory_->close(pass_);
-  if (!spare_.empty()) memory_->give_back(pass_, spare_);
+  if (!spare_.empty()) memory_->give_back(spare_);
   memory_->end(pass_);
 }
 
@@ -135,10 +135,10 @@ void LiveRuns<E>::retire(std::span<E> pool) {
     for (const E& entry : pool) bytes += bytes_to_move(entry);
     // Take twice the room needed, so that records that stay in the pool are not copied again each
     // time.
-    spare_ = memory_->take_spare(pass_, bytes + kCopySlack, 2 * bytes + kCopySlack);
+    spare_ = memory_->take_spare(bytes + kCopySlack, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);
-    if (!full.empty()) memory_->give_back(pass_, full);
+    if (!full.empty()) memory_->give_back(full);
   } else {
     move_to_spare(pool);
   }

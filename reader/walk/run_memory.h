@@ -38,8 +38,8 @@ class RunMemory {
 
   /// Room for the records that remain in a pool. Gives `wanted` bytes, or at least `least` bytes if
   /// memory is short. Throws if not even `least` bytes fit.
-  virtual std::span<std::byte> take_spare(std::uint64_t pass, std::size_t least, std::size_t wanted) = 0;
-  virtual void give_back(std::uint64_t pass, std::span<std::byte> spare) noexcept = 0;
+  virtual std::span<std::byte> take_spare(std::size_t least, std::size_t wanted) = 0;
+  virtual void give_back(std::span<std::byte> spare) noexcept = 0;
 };
 
 }  // namespace dovetail::detail

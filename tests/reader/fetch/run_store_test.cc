@@ -34,7 +34,7 @@ class Helper {
   explicit Helper(RunStore& store)
       : thread_([this, &store] {
           while (!ended_) {
-            if (auto work = store.claim(true)) {
+            if (auto work = store.claim()) {
               store.run(std::move(*work), RunStore::Clock::now());
             } else {
               std::this_thread::yield();
@@ -96,7 +96,7 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       store.walk_to(walk.position());
       if (part.rows == 0) {
         ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
-        if (auto work = store.claim(false)) {
+        if (auto work = store.claim()) {
           store.run(std::move(*work), RunStore::Clock::now());
         } else {
           std::this_thread::sleep_for(std::chrono::microseconds(100));

@@ -94,12 +94,12 @@ class ScriptedMemory final : public detail::RunMemory {
   }
   bool is_damaged(std::uint64_t id) const noexcept override { return kind_.is_damaged(id); }
 
-  std::span<std::byte> take_spare(std::uint64_t, std::size_t least, std::size_t wanted) override {
+  std::span<std::byte> take_spare(std::size_t least, std::size_t wanted) override {
     const std::size_t bytes = random_.chance(50) ? least : wanted;
     spares_.push_back(std::make_unique<Room>(bytes));
     return {spares_.back()->data(), bytes};
   }
-  void give_back(std::uint64_t, std::span<std::byte> spare) noexcept override {
+  void give_back(std::span<std::byte> spare) noexcept override {
     const auto found =
         std::find_if(spares_.begin(), spares_.end(), [&](const auto& room) { return room->data() == spare.data(); });
     ASSERT_NE(found, spares_.end());
