@@ -114,7 +114,7 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::chrono::nanoseconds registration_time{};
   /// Whether the slots lie in memory from `ReaderOptions::slot_memory`.
   bool provided_memory = false;
-  /// Requested NUMA node of the slots, that of the device; -1 if it does not matter.
+  /// Requested NUMA node of the slots, that of the device; -1 if none is requested.
   std::int32_t numa_node = -1;
   std::uint32_t slots = 0;       ///< `prefetch + max_held`.
   std::uint64_t slot_bytes = 0;  ///< Size of a slot: for one batch, or for several tiny ones.

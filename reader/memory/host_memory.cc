@@ -54,11 +54,9 @@ Result<HostMemory> HostMemory::map(std::size_t bytes, const HostMemoryOptions& o
 Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) {
   DOVETAIL_ASSIGN(const RegistrationDevice device, HostRegistration::device(options.device));
   const auto began = std::chrono::steady_clock::now();
-  if (numa_nodes() > 1) {
-    if (const std::optional<int> node = numa_node_of_pci(device.pci_address)) {
-      // If this is forbidden, as in some containers, the pages may lie on any node.
-      if (prefer_numa_node(bytes(), *node).has_value()) numa_node_ = *node;
-    }
+  if (const std::optional<int> node = numa_node_of_pci(device.pci_address)) {
+    // If this is forbidden, as in some containers, the pages may lie on any node.
+    if (prefer_numa_node(bytes(), *node).has_value()) numa_node_ = *node;
   }
   if (const Result<void> populated = populate(bytes(), options.threads); !populated.has_value()) {
     return Error(Errc::registration_failed, populated.error().to_string());

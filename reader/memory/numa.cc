@@ -5,14 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace dovetail::detail {
@@ -22,19 +19,6 @@ namespace {
 constexpr unsigned kBitsPerWord = CHAR_BIT * sizeof(unsigned long);
 
 }  // namespace
-
-unsigned numa_nodes() {
-  std::error_code failure;
-  unsigned nodes = 0;
-  std::filesystem::directory_iterator entries("/sys/devices/system/node", failure);
-  for (; !failure && entries != std::filesystem::directory_iterator(); entries.increment(failure)) {
-    const std::string name = entries->path().filename().string();
-    const bool numbered = name.size() > 4 && std::all_of(name.begin() + 4, name.end(),
-                                                         [](unsigned char digit) { return std::isdigit(digit) != 0; });
-    if (numbered && name.starts_with("node")) ++nodes;
-  }
-  return std::max(1u, nodes);
-}
 
 std::optional<int> numa_node_of_pci(std::string_view address) {
   std::string path = "/sys/bus/pci/devices/";

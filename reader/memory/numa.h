@@ -10,9 +10,6 @@
 
 namespace dovetail::detail {
 
-/// The number of nodes with memory; 1 if the system does not tell.
-unsigned numa_nodes();
-
 /// The node of a PCI device, given its address (`0000:17:00.0`, upper or lower case). Empty if the
 /// system does not know, as on machines with one node.
 std::optional<int> numa_node_of_pci(std::string_view address);
