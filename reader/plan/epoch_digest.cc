@@ -85,7 +85,7 @@ class EpochSums {
       });
       return sum;
     }
-    const PickWalk walk(pass, output, PickRuns(0));
+    const PickWalk walk(pass, output, [] { return PickRuns(0); });
     for (const Pick& pick : walk.pooled()) sum += record_digest(pass.run(pick.run).first_id + pick.record);
     for (const OpenRun& open : walk.open_runs()) {
       const Run run = pass.run(open.run);

@@ -124,7 +124,7 @@ void LaneWalk<Passes>::begin_pass(std::uint32_t source) {
   const std::uint64_t begin = track.next % length;
   track.pass_end = std::min(length, begin + (track.end - track.next));
   const PassBegin begun{layout_->order(orders_, segment_.lane, source, pass), begin, track.pass_end, status_, source};
-  track.walk = std::make_unique<PassWalk<Runs>>(begun.order, begin, passes_.begin(begun));
+  track.walk = std::make_unique<PassWalk<Runs>>(begun.order, begin, [&] { return passes_.begin(begun); });
 }
 
 template <class Passes>

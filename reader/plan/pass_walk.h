@@ -43,10 +43,11 @@ class PassWalk {
  public:
   using Entry = typename Runs::Entry;
 
-  /// Starts before output `output`, at most the records of the pass. Cost: about K ln K draws for a
-  /// pool of K slots; independent of `output`.
-  PassWalk(PassOrder order, std::uint64_t output, Runs runs)
-      : order_(std::move(order)), position_(output), runs_(std::move(runs)) {
+  /// Starts before output `output`, at most the records of the pass. `make_runs` returns the runs.
+  /// Cost: about K ln K draws for a pool of K slots; independent of `output`.
+  template <class MakeRuns>
+  PassWalk(PassOrder order, std::uint64_t output, const MakeRuns& make_runs)
+      : order_(std::move(order)), position_(output), runs_(make_runs()) {
     if (order_.layout_ == nullptr) return;
     walk_ = std::make_unique<Walk>(*order_.layout_, runs_);
     if (position_ != 0) begin_in_the_middle();

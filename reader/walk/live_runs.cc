@@ -36,29 +36,16 @@ E entry_from(const SizedEntry& found) noexcept {
 }  // namespace
 
 template <class E>
-LiveRuns<E>::LiveRuns(LiveRuns&& other) noexcept
-    : memory_(std::exchange(other.memory_, nullptr)),
-      pass_(other.pass_),
-      order_(std::move(other.order_)),
-      runs_(std::move(other.runs_)),
-      first_run_(other.first_run_),
-      open_(other.open_),
-      record_bytes_(other.record_bytes_),
-      spare_(other.spare_),
-      spare_used_(other.spare_used_) {}
-
-template <class E>
 LiveRuns<E>::~LiveRuns() {
-  if (memory_ == nullptr) return;
-  if (open_) memory_->close(pass_);
-  if (!spare_.empty()) memory_->give_back(spare_);
-  memory_->end(pass_);
+  if (open_) memory_.close(pass_);
+  if (!spare_.empty()) memory_.give_back(spare_);
+  memory_.end(pass_);
 }
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
   assert(!open_);  // a group is retired before the next one is opened
-  if (!memory_->open(pass_, group.number(), std::span(runs_).first(group.runs()))) return false;
+  if (!memory_.open(pass_, group.number(), std::span(runs_).first(group.runs()))) return false;
   first_run_ = group.first_run();
   open_ = true;
   return true;
@@ -84,7 +71,7 @@ void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, c
 template <class E>
 bool LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
   std::vector<SizedEntry> found(held.size());
-  if (!memory_->find(pass_, held, found)) return false;
+  if (!memory_.find(pass_, held, found)) return false;
   for (std::size_t i = 0; i < held.size(); ++i) pool[held[i].slot] = entry_from<E>(found[i]);
   return true;
 }
@@ -105,7 +92,7 @@ template <class E>
 std::size_t LiveRuns<E>::bytes_to_move(const E& entry) const noexcept {
   const std::size_t bytes = bytes_of(entry);
   if (bytes == 0 || is_lost(entry.where)) return 0;
-  if ((entry.where & detail::Entry::kDamage) != 0 && memory_->is_damaged(entry.id)) return 0;
+  if ((entry.where & detail::Entry::kDamage) != 0 && memory_.is_damaged(entry.id)) return 0;
   const std::byte* const data = address_of(entry.where);
   return data >= spare_.data() && data < spare_.data() + spare_.size() ? 0 : bytes;
 }
@@ -135,14 +122,14 @@ void LiveRuns<E>::retire(std::span<E> pool) {
     for (const E& entry : pool) bytes += bytes_to_move(entry);
     // Take twice the room needed, so that records that stay in the pool are not copied again each
     // time.
-    spare_ = memory_->take_spare(bytes + kCopySlack, 2 * bytes + kCopySlack);
+    spare_ = memory_.take_spare(bytes + kCopySlack, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);
-    if (!full.empty()) memory_->give_back(full);
+    if (!full.empty()) memory_.give_back(full);
   } else {
     move_to_spare(pool);
   }
-  memory_->close(pass_);
+  memory_.close(pass_);
   open_ = false;
 }
 

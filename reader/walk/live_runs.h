@@ -35,9 +35,9 @@ class LiveRuns {
   /// `record_bytes` is the size of every record, if all have one size.
   LiveRuns(RunMemory& memory, std::uint64_t pass, const PassOrder& order, std::size_t largest_group,
            std::uint32_t record_bytes)
-      : memory_(&memory), pass_(pass), order_(order), runs_(largest_group), record_bytes_(record_bytes) {}
-  LiveRuns(LiveRuns&& other) noexcept;
-  LiveRuns& operator=(LiveRuns&&) = delete;
+      : memory_(memory), pass_(pass), order_(order), runs_(largest_group), record_bytes_(record_bytes) {}
+  LiveRuns(const LiveRuns&) = delete;
+  LiveRuns& operator=(const LiveRuns&) = delete;
   ~LiveRuns();
 
   bool ready(const RunGroup& group);
@@ -62,7 +62,7 @@ class LiveRuns {
   std::size_t bytes_to_move(const E& entry) const noexcept;
   void move_to_spare(std::span<E> pool) noexcept;
 
-  RunMemory* memory_;  // null after a move
+  RunMemory& memory_;
   std::uint64_t pass_;
   PassOrder order_;
   std::vector<ReadyRun> runs_;  // of the open group
