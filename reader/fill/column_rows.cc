@@ -116,15 +116,8 @@ void ColumnRows::substitute(const SlotRows& rows) {
   const std::vector<std::uint32_t> source = substitution_sources(status, rules_.rows_per_lane);
   std::vector<std::uint32_t> filled;
   for (std::uint32_t row = 0; row < status.size(); ++row) {
-    if (source[row] == row) continue;
-    decoder_->copy_row(source[row], row);
-    status[row] = substituted(status[row]);
-    filled.push_back(row);
+    if (source[row] != row) filled.push_back(row);
   }
-  const std::uint64_t capacity = rows.parts().capacity;
-  if (rows.may_grow() || decoder_->bytes() <= capacity) return;
-  // Leave some rows empty rather than fail a step whose own records fit. Bisection finds the number
-  // of rows that have room.
   const auto fill_first = [&](std::size_t count) {
     for (std::size_t i = 0; i < filled.size(); ++i) {
       if (i < count) {
@@ -135,8 +128,11 @@ void ColumnRows::substitute(const SlotRows& rows) {
       RowStatus& of_row = status[filled[i]];
       of_row = i < count ? substituted(of_row) : damaged_empty(of_row);
     }
-    return decoder_->bytes() <= capacity;
+    return rows.may_grow() || decoder_->bytes() <= rows.parts().capacity;
   };
+  if (fill_first(filled.size())) return;
+  // Leave some rows empty rather than fail a step whose own records fit. Bisection finds the number
+  // of rows that have room.
   std::size_t fits = 0;
   std::size_t too_many = filled.size();
   while (fits + 1 < too_many) {
