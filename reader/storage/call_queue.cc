@@ -8,7 +8,7 @@
 namespace dovetail::detail {
 
 CallQueue::Lane& CallQueue::lane_of(const TimedCall& call) noexcept {
-  return call.kind() == Storage::Hangs::call && inner_->facts().call_depth > 0 ? calls_ : reads_;
+  return call.kind() == Storage::RequestKind::call && inner_->facts().call_depth > 0 ? calls_ : reads_;
 }
 
 const char* CallQueue::refusal_locked(const TimedCall& call) noexcept {

@@ -108,7 +108,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   const std::string& path() const noexcept { return path_; }
   /// Whether a thread blocks until the call is answered.
   virtual bool blocks() const noexcept { return false; }
-  virtual Storage::Hangs kind() const noexcept { return Storage::Hangs::call; }
+  virtual Storage::RequestKind kind() const noexcept { return Storage::RequestKind::call; }
   /// Passes the call to the storage. Needs: a place. If this throws, the storage did not get it.
   void start() {
     queue_->goes_out(*this);

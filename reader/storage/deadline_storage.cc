@@ -32,7 +32,7 @@ class TimedRead : public TimedCall {
         done_(std::move(done)) {}
 
   HungRead what() const override { return {.file = path(), .offset = offset_, .bytes = piece_bytes_, .age = {}}; }
-  Storage::Hangs kind() const noexcept override { return Storage::Hangs::read; }
+  Storage::RequestKind kind() const noexcept override { return Storage::RequestKind::read; }
   const char* why_given_up() const noexcept override { return "reading it has hung"; }
 
  protected:
@@ -74,7 +74,7 @@ class TimedReading final : public TimedRead {
  public:
   using TimedRead::TimedRead;
   bool blocks() const noexcept override { return true; }
-  Storage::Hangs kind() const noexcept override { return Storage::Hangs::call; }
+  Storage::RequestKind kind() const noexcept override { return Storage::RequestKind::call; }
 
  private:
   void ask(Storage& storage) override {

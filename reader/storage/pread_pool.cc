@@ -34,7 +34,7 @@ class PreadPool final : public Storage {
 
   const StorageFacts& facts() const noexcept override { return facts_; }
 
-  bool add_place(Hangs) noexcept override {
+  bool add_place(RequestKind) noexcept override {
     pool_.raise_limit();
     return true;
   }

@@ -91,10 +91,10 @@ class Storage {
   /// support direct reads.
   virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
-  /// The kind of a request that hangs. `add_place` lets the storage make one more request of this
-  /// kind. Returns false if it cannot.
-  enum class Hangs : std::uint8_t { read, call };
-  virtual bool add_place(Hangs) noexcept { return false; }
+  enum class RequestKind : std::uint8_t { read, call };
+  /// Lets the storage make one more request of this kind, in place of one that hangs. Returns false
+  /// if it cannot.
+  virtual bool add_place(RequestKind) noexcept { return false; }
 
   /// Waits for all reads in flight and their completions, so a completion must not call it.
   /// Requests made during or after the stop may be dropped: their completions are destroyed without

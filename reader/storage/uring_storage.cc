@@ -64,9 +64,9 @@ class UringStorage final : public Storage {
   void call(const std::string& /*path*/, Call work, CallHandler done) override {
     pool_.post([work = std::move(work), done = std::move(done)]() mutable { std::move(done)(guard_memory({}, work)); });
   }
-  bool add_place(Hangs hangs) noexcept override {
-    if (hangs == Hangs::call) pool_.raise_limit();
-    return hangs == Hangs::call;
+  bool add_place(RequestKind kind) noexcept override {
+    if (kind == RequestKind::call) pool_.raise_limit();
+    return kind == RequestKind::call;
   }
   void stop() override;
 

@@ -98,7 +98,7 @@ class GatedStorage final : public detail::Storage {
     inner_->call(path, std::move(work), std::move(done));
   }
 
-  bool add_place(Hangs hangs) noexcept override { return adds_places_ && inner_->add_place(hangs); }
+  bool add_place(RequestKind kind) noexcept override { return adds_places_ && inner_->add_place(kind); }
   /// As of a storage that has no others.
   void add_no_places() { adds_places_ = false; }
 
