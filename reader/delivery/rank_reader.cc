@@ -69,11 +69,7 @@ RankReader::RankReader(ReaderSetup setup)
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
               .budget = setup.read_ahead_bytes,
               .spare_bytes = setup.spare_bytes},
-             shards_, *storage_, damage_,
-             [this](const RunStore::Waited& read) {
-               note_waited(read);
-               kick();
-             }),
+             shards_, *storage_, damage_, [this] { kick(); }),
       rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       metrics_(options_.metrics.empty() ? nullptr
@@ -343,7 +339,7 @@ void RankReader::hand_over_locked() {
                            .end = flight.ready,
                            .rows = rules_.batch_rows,
                            .slab_bytes = rules_.slab_bytes};
-      tally_.stats.spilled_batches += batches.lease->spilled() ? 1 : 0;
+      tally_.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (replay_.wanted()) replay_.keep(batches);
       // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
       // would be freed under the lock.
@@ -392,9 +388,9 @@ ReaderStats RankReader::stats() const {
   ReaderStats stats;
   {
     const std::lock_guard lock(mutex_);
-    stats = tally_.stats;
-    stats.slowest_shards = tally_.waited.slowest(dataset_, kSlowestShards);
+    stats = tally_;
   }
+  stats.slowest_shards = waited_.slowest(dataset_, kSlowestShards);
   stats.damaged = losses_.ranges();
   const RunStore::Stats store = store_.stats();
   stats.reads += store.reads;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -130,10 +131,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     bool stopping = false;
     std::once_flag stopped;
   };
-  struct Tally {
-    ReaderStats stats;
-    WaitedReads waited;
-  };
 
   // rank_reader.cc: scheduling.
   void stop_all();
@@ -170,9 +167,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   /// Returns whether all walked rows of a part are filled.
   bool fill_part(Flight& flight);
   void read_later(Flight& flight, const std::vector<RowRead*>& reads);
-  void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
-  void note_waited(const RunStore::Waited& read) noexcept;
-  void note_waited_locked(const RunStore::Waited& read);
+  /// Counts a read that had to wait.
+  void note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked, Clock::time_point arrived);
   /// Records an event in the timeline, if there is one.
   void trace(TimelineEvent event) const;
   /// Records an event for the steps of a flight, from `row` to the last filled row.
@@ -193,6 +189,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   const FillRules rules_;
   DamageLog damage_;
   LossReport losses_;
+  WaitedReads waited_;
   ShardTable shards_;
   RunStore store_;
   RankRows rows_;  // used by the thread that walks
@@ -202,10 +199,10 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   mutable BriefMutex mutex_;
   std::deque<std::unique_ptr<Flight>> flights_;
   std::vector<std::unique_ptr<Flight>> spare_;  // delivered, for reuse
-  std::deque<std::pair<Flight*, RowRead*>> arrived_;
+  std::list<std::pair<Flight*, RowRead*>> arrived_;
   Walked walked_;
   AtWork at_work_;
-  Tally tally_;
+  ReaderStats tally_;
   Replay replay_;
   End end_;
 };

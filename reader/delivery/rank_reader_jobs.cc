@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <exception>
 #include <utility>
 
-#include "format/guard_memory.h"
 #include "reader/delivery/rank_reader.h"
 #include "reader/delivery/rank_reader_lock.h"
 
@@ -34,7 +32,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_train
          .shard = {},
          .step = {}});
   Lock lock(*this);
-  tally_.stats.time_planning += ended - began;
+  tally_.time_planning += ended - began;
   walked_.busy = false;
   static_cast<FlightStart&>(flight) = std::move(start);
   flight.busy = false;
@@ -70,7 +68,12 @@ RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, bool by
 }
 
 std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now) {
-  const bool arrived = work.arrival != nullptr;
+  const RunStore::Arrival* const arrival = work.arrival.get();
+  const bool arrived = arrival != nullptr;
+  if (arrived) {
+    note_waited(work.run->run.shard, work.run->loaded.pieces()[work.piece].stored_bytes, arrival->asked,
+                arrival->arrived);
+  }
   const std::optional<RunStore::Done> done = store_.run(std::move(work), now);
   if (!done.has_value()) return 0;
   now = done->ended;
@@ -144,32 +147,29 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
   {
     const std::lock_guard lock(mutex_);
     flight.reads_left = static_cast<std::uint32_t>(reads.size());
-    tally_.stats.waiting_reads += reads.size();
+    tally_.waiting_reads += reads.size();
   }
   // The last read may finish the flight before the loop ends, so the loop must not use `flight`
   // after that call.
   for (RowRead* const read : reads) {
+    read->asked = Clock::now();
+    std::list<std::pair<Flight*, RowRead*>> waiting;  // allocated here, so that an arrival needs no memory
+    waiting.emplace_back(&flight, read);
     storage_->read(read->file->file(), read->offset(), read->destination(),
-                   [this, &flight, read, began = Clock::now()](Result<void> outcome) {
-                     read->read = std::move(outcome);
-                     arrived(flight, *read, began);
+                   [this, waiting = std::move(waiting)](Result<void> outcome) mutable {
+                     RowRead& answered = *waiting.front().second;
+                     answered.read = std::move(outcome);
+                     answered.arrived = Clock::now();
+                     const Lock lock(*this);
+                     arrived_.splice(arrived_.end(), waiting);
+                     kick_locked();
                    });
   }
 }
 
-void RankReader::arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept {
-  const Lock lock(*this);
-  try {
-    note_waited_locked({read.shard, read.into.size(), began, Clock::now()});
-    arrived_.emplace_back(&flight, &read);
-  } catch (const std::exception& failure) {
-    fail_locked(error_from(failure));
-  }
-  kick_locked();
-}
-
 RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer,
                                                     Clock::time_point began) {
+  note_waited(read.shard, read.into.size(), read.asked, read.arrived);
   flight.fill.check(read);
   const Clock::time_point ended = Clock::now();
   trace_rows({.kind = TimelineEvent::Kind::check,
@@ -182,7 +182,7 @@ RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& rea
              flight, read.row);
   {
     const std::lock_guard lock(mutex_);
-    tally_.stats.time_decoding += ended - began;
+    tally_.time_decoding += ended - began;
     if (--flight.reads_left > 0) return ended;
   }
   flight.fill.resume();
@@ -200,14 +200,13 @@ void RankReader::finish_fill(Flight& flight) {
   std::uint64_t filled = 0;
   {
     const Lock lock(*this);
-    tally_.stats.reads += counts.direct_reads;
-    tally_.stats.direct_reads += counts.direct_reads;
-    tally_.stats.read_bytes += counts.direct_bytes;
-    tally_.stats.direct_bytes += counts.direct_bytes;
-    tally_.stats.retried_reads += counts.retried_reads;
-    tally_.stats.unfit_records += counts.unfit_records;
-    (options_.transform ? tally_.stats.time_transforming : tally_.stats.time_gathering) +=
-        std::exchange(flight.filling_time, {});
+    tally_.reads += counts.direct_reads;
+    tally_.direct_reads += counts.direct_reads;
+    tally_.read_bytes += counts.direct_bytes;
+    tally_.direct_bytes += counts.direct_bytes;
+    tally_.retried_reads += counts.retried_reads;
+    tally_.unfit_records += counts.unfit_records;
+    (options_.transform ? tally_.time_transforming : tally_.time_gathering) += std::exchange(flight.filling_time, {});
     flight.busy = false;
     flight.settled = flight.filled;
     flight.ready = ready;
@@ -236,23 +235,15 @@ void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint
   trace(event);
 }
 
-void RankReader::note_waited_locked(const RunStore::Waited& read) {
-  tally_.waited.add(read.shard, read.bytes, read.arrived - read.asked);
+void RankReader::note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked,
+                             Clock::time_point arrived) {
+  waited_.add(shard, bytes, arrived - asked);
   trace({.kind = TimelineEvent::Kind::storage_read,
-         .begin = read.asked,
-         .end = read.arrived,
-         .bytes = read.bytes,
-         .shard = read.shard,
+         .begin = asked,
+         .end = arrived,
+         .bytes = bytes,
+         .shard = shard,
          .step = {}});
-}
-
-void RankReader::note_waited(const RunStore::Waited& read) noexcept {
-  const Lock lock(*this);
-  try {
-    note_waited_locked(read);
-  } catch (const std::exception& failure) {
-    fail_locked(error_from(failure));
-  }
 }
 
 std::uint64_t RankReader::filled_rows_locked() const {

@@ -2,12 +2,10 @@
 #include "reader/fetch/run_store.h"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
 
-#include "format/guard_memory.h"
 #include "reader/dataset/stored_block.h"
 #include "reader/fetch/no_damage.h"
 
@@ -36,7 +34,7 @@ struct RunStore::Pass {
 };
 
 RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-                   std::function<void(const Waited&)> on_arrival)
+                   std::function<void()> on_arrival)
     : options_(options),
       shards_(shards),
       storage_(storage),
@@ -242,7 +240,7 @@ bool RunStore::drop_ahead() {
   return false;
 }
 
-std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) try {
+std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
   LoadedRun& loaded = work.run->loaded;
   const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
   Done done{.shard = work.run->run.shard, .bytes = bytes, .began = now, .read = {}, .ended = {}};
@@ -271,9 +269,6 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) tr
   }
   done.read = Clock::now();
   return fill(work, read, stored, done);
-} catch (const std::exception& failure) {
-  fail(error_from(failure));  // otherwise the run would never become ready
-  return std::nullopt;
 }
 
 bool RunStore::read_later(Work& work) {
@@ -298,24 +293,23 @@ bool RunStore::read_later(Work& work) {
   const std::uint64_t offset = piece.file_offset;
   ++in_flight_;
   work.arrival->asked = Clock::now();
-  storage_.read(file, offset, ReadInto{into}, [this, waiting = std::move(work)](Result<void> read) mutable {
-    waiting.arrival->read = std::move(read);
-    arrived(std::move(waiting));
+  std::list<Work> waiting;  // allocated here, so that an arrival needs no memory
+  waiting.push_back(std::move(work));
+  storage_.read(file, offset, ReadInto{into}, [this, waiting = std::move(waiting)](Result<void> read) mutable {
+    waiting.front().arrival->read = std::move(read);
+    arrived(waiting);
   });
   return true;
 }
 
-void RunStore::arrived(Work work) {
+void RunStore::arrived(std::list<Work>& waiting) noexcept {
   --in_flight_;
-  const Waited waited{work.run->run.shard, work.run->loaded.pieces()[work.piece].stored_bytes, work.arrival->asked,
-                      Clock::now()};
-  try {
+  waiting.front().arrival->arrived = Clock::now();
+  {
     const std::lock_guard lock(mutex_);
-    arrived_.push_back(std::move(work));
-  } catch (const std::exception& failure) {
-    fail(error_from(failure));
+    arrived_.splice(arrived_.end(), waiting);
   }
-  on_arrival_(waited);
+  on_arrival_();
 }
 
 std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -38,13 +37,6 @@ namespace dovetail::detail {
 class RunStore final : public RunMemory {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A read that had to wait.
-  struct Waited {
-    std::uint32_t shard = 0;
-    std::uint64_t bytes = 0;
-    Clock::time_point asked;
-    Clock::time_point arrived;
-  };
   struct Options {
     FetchRules rules;
     std::uint64_t budget = 0;       ///< Budget for all memory of the store.
@@ -53,7 +45,7 @@ class RunStore final : public RunMemory {
   /// Borrows all arguments except the function. The function is called, with no lock held, after
   /// the storage has delivered a piece.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-           std::function<void(const Waited&)> on_arrival);
+           std::function<void()> on_arrival);
   /// Needs: the storage has stopped.
   ~RunStore() override;
 
@@ -62,6 +54,7 @@ class RunStore final : public RunMemory {
     Result<void> read;
     AlignedBuffer scratch;  ///< The bytes, unless they were read in place.
     Clock::time_point asked;
+    Clock::time_point arrived;
   };
   /// A piece of a run that one thread works on.
   struct Work {
@@ -140,7 +133,7 @@ class RunStore final : public RunMemory {
   void give_up(std::list<FetchedGroup>& groups) noexcept;
   /// Hands the read to the storage. Returns false if there is no memory for it.
   bool read_later(Work& work);
-  void arrived(Work work);
+  void arrived(std::list<Work>& waiting) noexcept;
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
   void fail(const Error& error);
 
@@ -148,7 +141,7 @@ class RunStore final : public RunMemory {
   ShardTable& shards_;
   Storage& storage_;
   DamageLog& damage_;
-  const std::function<void(const Waited&)> on_arrival_;
+  const std::function<void()> on_arrival_;
   mutable std::mutex mutex_;
   BufferPool buffers_;
   std::map<std::uint64_t, Pass> passes_;
@@ -157,7 +150,7 @@ class RunStore final : public RunMemory {
   std::uint64_t filled_ = 0;
   std::list<FetchedGroup> leaving_;
   std::list<FetchedGroup> spares_;
-  std::deque<Work> arrived_;
+  std::list<Work> arrived_;
   std::optional<Error> failure_;
   Stats stats_;
   std::atomic<std::uint64_t> changes_ = 0;

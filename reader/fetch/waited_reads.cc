@@ -7,6 +7,7 @@
 namespace dovetail::detail {
 
 void WaitedReads::add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nanoseconds duration) {
+  const std::lock_guard lock(mutex_);
   Sum& sum = shards_[shard];
   ++sum.reads;
   sum.bytes += bytes;
@@ -16,6 +17,7 @@ void WaitedReads::add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nan
 
 std::vector<ShardReads> WaitedReads::slowest(const Dataset& dataset, std::size_t most) const {
   std::vector<ShardReads> found;
+  std::unique_lock lock(mutex_);
   found.reserve(shards_.size());
   for (const auto& [shard, sum] : shards_) {
     found.push_back({.file = {},
@@ -25,6 +27,7 @@ std::vector<ShardReads> WaitedReads::slowest(const Dataset& dataset, std::size_t
                      .mean = sum.total / static_cast<std::int64_t>(sum.reads),
                      .longest = sum.longest});
   }
+  lock.unlock();
   const auto listed = found.begin() + static_cast<std::ptrdiff_t>(std::min(most, found.size()));
   std::partial_sort(found.begin(), listed, found.end(), [](const ShardReads& a, const ShardReads& b) {
     return std::tuple(b.mean, a.shard) < std::tuple(a.mean, b.shard);

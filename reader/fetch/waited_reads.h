@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace dovetail::detail {
 
 /// Durations of the reads that had to wait, by shard.
 ///
-/// Threads: none; guarded by the reader's lock. Cost: about 60 bytes per shard with such reads.
+/// Threads: all functions may be called from any thread.
+/// Cost:    about 60 bytes per shard with such reads.
 class WaitedReads {
  public:
   void add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nanoseconds duration);
@@ -27,6 +29,7 @@ class WaitedReads {
     std::chrono::nanoseconds total{};
     std::chrono::nanoseconds longest{};
   };
+  mutable std::mutex mutex_;
   std::unordered_map<std::uint32_t, Sum> shards_;
 };
 

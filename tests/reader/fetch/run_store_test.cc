@@ -82,7 +82,7 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
   detail::DamageLog damage(dataset);
   RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = drawn.placed_bytes, .record_bytes = record_bytes},
                   .budget = 64 << 20},
-                 shards, *storage, damage, [](const RunStore::Waited&) {});
+                 shards, *storage, damage, [] {});
   {
     const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;  // still reads when the walk ends
     detail::RecordWalk<E> walk(lane, begin, store, record_bytes);
