@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/fetch/shard_table.h"
 
-#include <exception>
-#include <iterator>
-#include <new>
+#include <algorithm>
 #include <utility>
 
-#include "format/guard_memory.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -15,7 +12,7 @@ namespace {
 
 /// Opens a shard. The shard counts as live until its last user releases it.
 Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
-                            const std::shared_ptr<ShardTable::Users>& users) try {
+                            const std::shared_ptr<ShardTable::Users>& users) {
   DOVETAIL_ASSIGN(ShardFile file, open_shard(dataset, shard));
   auto owned = std::make_unique<ShardFile>(std::move(file));
   ++users->live;
@@ -24,13 +21,6 @@ Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
     --users->live;
     ++users->changes;
   });
-} catch (const std::exception& failure) {
-  const Error error = error_from(failure);
-  try {
-    return error.in_file(dataset.shard_path(shard));
-  } catch (const std::bad_alloc&) {
-    return error;
-  }
 }
 
 }  // namespace
@@ -42,13 +32,14 @@ ShardTable::ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open
       on_change_(std::move(on_change)),
       entries_(dataset_.shards().size()) {
   failed_.reserve(entries_.size());
+  kept_.reserve(std::min<std::size_t>(entries_.size(), max_open_) + 1);
 }
 
 void ShardTable::want(std::uint32_t shard) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
-    if (entry.open || !entry.let_go.expired() || entry.opening || entry.failed) return;
+    if (entry.file != nullptr || !entry.let_go.expired() || entry.opening || entry.failed) return;
     if (live() >= 2 * max_open_ || (opening_ > 0 && live() >= max_open_)) return;
     entry.opening = true;
     ++opening_;
@@ -59,73 +50,69 @@ void ShardTable::want(std::uint32_t shard) {
       [this, shard](const Storage::Answer& opened) { finish(shard, opened); });
 }
 
-void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
-  std::list<Open> closing;  // closed outside of the lock
+void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) noexcept {
+  std::shared_ptr<const ShardFile> closing;  // closed outside of the lock
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
     entry.opening = false;
-    const Result<void> kept = keep_locked(shard, opened, closing);
-    if (!kept.has_value()) {
-      entry.failure = kept.error();
+    if (opened.has_value()) {
+      closing = keep_locked(shard, std::static_pointer_cast<const ShardFile>(*opened));
+      ++opened_;
+    } else {
+      entry.failure = opened.error();
       entry.failed = true;
       failed_.push_back(shard);
     }
     --opening_;
     ++users_->changes;
   }
-  closing.clear();
+  closing.reset();
   on_change_();
 }
 
-Result<void> ShardTable::keep_locked(std::uint32_t shard, const Storage::Answer& opened,
-                                     std::list<Open>& closing) noexcept {
-  if (!opened.has_value()) return opened.error();
-  try {
-    recent_.push_front({.shard = shard, .file = std::static_pointer_cast<const ShardFile>(*opened)});
-  } catch (const std::exception& failure) {
-    return error_from(failure);
-  }
-  ++opened_;
+std::shared_ptr<const ShardFile> ShardTable::keep_locked(std::uint32_t shard,
+                                                         std::shared_ptr<const ShardFile> file) noexcept {
+  Entry& entry = entries_[shard];
+  entry.file = std::move(file);
+  entry.used = ++uses_;
+  entry.found = false;
   ++ahead_;
-  entries_[shard].open = recent_.begin();
-  let_go_locked(closing);
-  return {};
+  kept_.push_back(shard);
+  if (kept_.size() <= max_open_) return nullptr;
+  const auto oldest = std::min_element(kept_.begin(), kept_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return entries_[a].used < entries_[b].used;
+  });
+  Entry& dropped = entries_[*oldest];
+  *oldest = kept_.back();
+  kept_.pop_back();
+  mark_found_locked(dropped);
+  dropped.let_go = dropped.file;
+  return std::move(dropped.file);
 }
 
-void ShardTable::let_go_locked(std::list<Open>& closing) noexcept {
-  if (recent_.size() <= max_open_) return;
-  Open& last = recent_.back();
-  mark_found_locked(last);
-  entries_[last.shard].open.reset();
-  entries_[last.shard].let_go = last.file;
-  closing.splice(closing.end(), recent_, std::prev(recent_.end()));
-}
-
-void ShardTable::mark_found_locked(Open& open) noexcept {
-  if (!std::exchange(open.found, true)) --ahead_;
+void ShardTable::mark_found_locked(Entry& entry) noexcept {
+  if (!std::exchange(entry.found, true)) --ahead_;
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
-  std::list<Open> closing;  // closed outside of the lock
+  std::shared_ptr<const ShardFile> closing;  // closed outside of the lock
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[shard];
-  if (!entry.open) {
+  if (entry.file == nullptr) {
     std::shared_ptr<const ShardFile> used = entry.let_go.lock();
     if (used == nullptr) return nullptr;
-    recent_.push_front({.shard = shard, .file = std::move(used), .found = true});
-    entry.open = recent_.begin();
-    let_go_locked(closing);
+    closing = keep_locked(shard, std::move(used));
   }
-  recent_.splice(recent_.begin(), recent_, *entry.open);
-  mark_found_locked(recent_.front());
-  return recent_.front().file;
+  entry.used = ++uses_;
+  mark_found_locked(entry);
+  return entry.file;
 }
 
 std::shared_ptr<const ShardFile> ShardTable::peek(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
   const Entry& entry = entries_[shard];
-  return entry.open ? (*entry.open)->file : entry.let_go.lock();
+  return entry.file != nullptr ? entry.file : entry.let_go.lock();
 }
 
 bool ShardTable::failed(std::uint32_t shard) const {

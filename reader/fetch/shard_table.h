@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,24 +65,19 @@ class ShardTable {
   };
 
  private:
-  struct Open {
-    std::uint32_t shard = 0;
-    std::shared_ptr<const ShardFile> file;
-    bool found = false;
-  };
   struct Entry {
-    std::optional<std::list<Open>::iterator> open;
+    std::shared_ptr<const ShardFile> file;  ///< Set while the shard is kept.
     std::weak_ptr<const ShardFile> let_go;
+    std::uint64_t used = 0;  ///< Stamp of the last time that the shard was opened or found.
     std::optional<Error> failure;
+    bool found = false;  ///< Since it is kept.
     bool opening = false;
     bool failed = false;
   };
-  void finish(std::uint32_t shard, const Storage::Answer& opened);
-  /// Keeps an opened shard, and drops others if there are too many. Errors: those of opening; out
-  /// of memory.
-  Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened, std::list<Open>& closing) noexcept;
-  void let_go_locked(std::list<Open>& closing) noexcept;
-  void mark_found_locked(Open& open) noexcept;
+  void finish(std::uint32_t shard, const Storage::Answer& opened) noexcept;
+  /// Keeps a shard. If there are too many, returns one that is dropped.
+  std::shared_ptr<const ShardFile> keep_locked(std::uint32_t shard, std::shared_ptr<const ShardFile> file) noexcept;
+  void mark_found_locked(Entry& entry) noexcept;
 
   const Dataset dataset_;
   Storage& storage_;
@@ -91,10 +85,11 @@ class ShardTable {
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::list<Open> recent_;  // most recently found first
+  std::vector<std::uint32_t> kept_;  // never grows beyond what is reserved
+  std::uint64_t uses_ = 0;           // the last stamp
   std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
-  std::atomic<std::uint32_t> ahead_ = 0;  // shards of `recent_` that were not found yet
+  std::atomic<std::uint32_t> ahead_ = 0;  // shards of `kept_` that were not found yet
   std::atomic<std::uint64_t> opened_ = 0;
   // `changes` grows after the change is visible.
   const std::shared_ptr<Users> users_ = std::make_shared<Users>();

@@ -28,8 +28,10 @@ class PreadPool final : public Storage {
     });
   }
 
-  void call(const std::string& /*path*/, Call work, CallHandler done) override {
-    pool_.post([work = std::move(work), done = std::move(done)]() mutable { std::move(done)(guard_memory({}, work)); });
+  void call(const std::string& path, Call work, CallHandler done) override {
+    pool_.post([path = path, work = std::move(work), done = std::move(done)]() mutable {
+      std::move(done)(guard_memory(path, work));
+    });
   }
 
   const StorageFacts& facts() const noexcept override { return facts_; }

@@ -61,8 +61,10 @@ class UringStorage final : public Storage {
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override;
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return cached_reads_.load(std::memory_order_relaxed); }
-  void call(const std::string& /*path*/, Call work, CallHandler done) override {
-    pool_.post([work = std::move(work), done = std::move(done)]() mutable { std::move(done)(guard_memory({}, work)); });
+  void call(const std::string& path, Call work, CallHandler done) override {
+    pool_.post([path = path, work = std::move(work), done = std::move(done)]() mutable {
+      std::move(done)(guard_memory(path, work));
+    });
   }
   bool add_place(RequestKind kind) noexcept override {
     if (kind == RequestKind::call) pool_.raise_limit();
