@@ -68,9 +68,9 @@ void CallQueue::pump(Lane& lane) noexcept {
         next->start();
         continue;
       }
-      next->answer_once(next->error_of(ETIMEDOUT, refusal));
+      next->answer(next->error_of(ETIMEDOUT, refusal));
     } catch (const std::exception& failure) {
-      next->answer_once(error_from(failure));
+      next->answer(error_from(failure));
     }
     free_place(*next);
   }
@@ -78,7 +78,7 @@ void CallQueue::pump(Lane& lane) noexcept {
 
 void CallQueue::refuse(const std::shared_ptr<TimedCall>& call, const char* why) {
   auto answer = [self = shared_from_this(), call, why] {
-    call->answer_once(call->error_of(ETIMEDOUT, why));
+    call->answer(call->error_of(ETIMEDOUT, why));
     self->finish(*call);
   };
   // The handler must not run inside the call that made the request, except if that call blocks
@@ -147,7 +147,7 @@ void CallQueue::stop() {
     }
   }
   for (const std::shared_ptr<TimedCall>& call : waiting) {
-    call->answer_once(call->error_of(ECANCELED, "the reader was stopped"));
+    call->answer(call->error_of(ECANCELED, "the reader was stopped"));
     finish(*call);
   }
   bool hangs = false;

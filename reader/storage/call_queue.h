@@ -122,16 +122,11 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   }
   void give_up() noexcept override {
     queue_->abandon(*this);
-    answer_once(error_of(ETIMEDOUT, why_given_up()));
+    answer(error_of(ETIMEDOUT, why_given_up()));
     queue_->finish(*this);
   }
-  /// Answers the call. Must be called exactly once.
-  void answer_once(Result<void> outcome) noexcept {
-    try {
-      answer(std::move(outcome));
-    } catch (const std::exception&) {  // thrown by the handler, and nobody else can handle it
-    }
-  }
+  /// Calls the handler. Must be called exactly once.
+  virtual void answer(Result<void> outcome) noexcept = 0;
   Error error_of(int error, const char* why) const noexcept {
     try {
       const HungRead named = what();
@@ -146,8 +141,6 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   virtual const char* why_given_up() const noexcept = 0;
   /// Takes over the bytes that arrived. Returns false if another piece must be requested.
   virtual bool take() { return true; }
-  /// Calls the handler. Called once.
-  virtual void answer(Result<void> outcome) = 0;
 
   /// Handles the answer of the storage.
   void on_answer(Result<void> outcome) noexcept {
@@ -160,7 +153,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
     } catch (const std::exception& failure) {
       outcome = error_from(failure);
     }
-    answer_once(std::move(outcome));
+    answer(std::move(outcome));
     queue_->finish(*this);
   }
 

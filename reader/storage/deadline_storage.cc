@@ -34,6 +34,10 @@ class TimedRead : public TimedCall {
   HungRead what() const override { return {.file = path(), .offset = offset_, .bytes = piece_bytes_, .age = {}}; }
   Storage::RequestKind kind() const noexcept override { return Storage::RequestKind::read; }
   const char* why_given_up() const noexcept override { return "reading it has hung"; }
+  void answer(Result<void> outcome) noexcept override {
+    Storage::ReadHandler done = std::move(done_);
+    std::move(done)(std::move(outcome));
+  }
 
  protected:
   void ask(Storage& storage) override {
@@ -48,10 +52,6 @@ class TimedRead : public TimedCall {
     into_ = into_.after(piece_bytes_);
     piece_bytes_ = std::min(into_.size(), kDeadlinePiece);
     return into_.size() == 0;
-  }
-  void answer(Result<void> outcome) override {
-    Storage::ReadHandler done = std::move(done_);
-    std::move(done)(std::move(outcome));
   }
 
   /// The buffer for the next piece.
@@ -96,6 +96,10 @@ class TimedWork final : public TimedCall {
 
   HungRead what() const override { return {.file = path(), .offset = 0, .bytes = 0, .age = {}}; }
   const char* why_given_up() const noexcept override { return "opening it has hung"; }
+  void answer(Result<void> outcome) noexcept override {
+    Storage::CallHandler done = std::move(done_);
+    std::move(done)(outcome.has_value() ? Storage::Answer(std::move(found_)) : outcome.error());
+  }
 
  private:
   void ask(Storage& storage) override {
@@ -103,10 +107,6 @@ class TimedWork final : public TimedCall {
       if (answer.has_value()) found_ = std::move(*answer);
       on_answer(answer.has_value() ? Result<void>() : answer.error());
     });
-  }
-  void answer(Result<void> outcome) override {
-    Storage::CallHandler done = std::move(done_);
-    std::move(done)(outcome.has_value() ? Storage::Answer(std::move(found_)) : outcome.error());
   }
 
   const Storage::Call work_;

@@ -50,8 +50,8 @@ struct HungReads {
 ///
 /// Ownership: file and memory are borrowed until the completion runs.
 /// Threads:   all calls except `stop` may come from any thread. Completions run on threads of the
-///            storage, never inside `read`. They block other reads, so they should hand work on
-///            rather than do it.
+///            storage, never inside `read`. They must not throw. They block other reads, so they
+///            should hand work on rather than do it.
 /// Errors:    name file and offset. A file that ends early is `truncated`, or `file_changed` if it
 ///            was longer before.
 class Storage {
