@@ -88,10 +88,6 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
-  struct SyncRequest {
-    std::condition_variable arrived;
-    std::optional<Outcome> outcome;
-  };
   struct Item {
     Outcome outcome;
     std::optional<State> after;  ///< State after the item is taken; once taken, the one before.
@@ -112,7 +108,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   /// An outcome that is available now, if there is one.
   std::optional<Item> take_locked() noexcept;
-  /// Hands the first item to the outstanding request, if there are both.
+  /// Call this when there is a new outcome. Wakes the thread that waits for one, or hands it to the
+  /// outstanding request.
   void match(std::unique_lock<std::mutex>& lock) noexcept;
   /// Hands `item` to the request's executor, which may run any code: no lock may be held. If the
   /// executor is out of memory, `item` stays undelivered and later requests fail.
@@ -132,7 +129,9 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   mutable std::mutex mutex_;
   std::condition_variable room_;        // a slab came free, or an item was taken
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
-  std::variant<std::monostate, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
+  struct Waiting {};
+  std::variant<std::monostate, Waiting, std::shared_ptr<AsyncRequest>> request_;
+  std::condition_variable arrived_;  // wakes a thread that waits
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // a failure once it was delivered, or the stop
   bool stopping_ = false;
@@ -262,7 +261,6 @@ void DeviceReader::Impl::push(Item item) noexcept {
 }
 
 std::optional<DeviceReader::Impl::Item> DeviceReader::Impl::take_locked() noexcept {
-  if (outstanding_locked()) return Item{.outcome = busy_, .after = {}};
   if (error_.has_value()) return Item{.outcome = *error_, .after = {}};
   if (ring_->held() >= options_.max_held) return Item{.outcome = slots_held_, .after = {}};
   if (items_.empty()) return std::nullopt;
@@ -280,17 +278,19 @@ std::optional<DeviceReader::Impl::Item> DeviceReader::Impl::take_locked() noexce
 
 Outcome DeviceReader::Impl::next() {
   std::unique_lock lock(mutex_);
-  if (std::optional<Item> item = take_locked(); item.has_value()) return std::move(item->outcome);
-  SyncRequest request;
-  request_ = &request;
-  request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
-  return std::move(*request.outcome);
+  if (outstanding_locked()) return busy_;
+  request_ = Waiting();
+  std::optional<Item> item;
+  arrived_.wait(lock, [&] { return (item = take_locked()).has_value(); });
+  request_ = std::monostate();
+  return std::move(item->outcome);
 }
 
 void DeviceReader::Impl::async_next(Handler handler) {
   auto request = std::make_shared<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
-  if (std::optional<Item> item = take_locked(); item.has_value()) {
+  std::optional<Item> item = outstanding_locked() ? Item{.outcome = busy_, .after = {}} : take_locked();
+  if (item.has_value()) {
     lock.unlock();
     return complete(request, std::move(*item));
   }
@@ -316,20 +316,15 @@ void DeviceReader::Impl::complete(const std::shared_ptr<AsyncRequest>& request, 
 }
 
 void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
-  if (!outstanding_locked()) return;
-  auto request = std::exchange(request_, std::monostate());
+  if (std::holds_alternative<Waiting>(request_)) arrived_.notify_one();
+  auto* const waiting = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
+  if (waiting == nullptr) return;
   std::optional<Item> item = take_locked();
-  if (!item.has_value()) {
-    request_ = std::move(request);
-    return;
-  }
-  if (auto* const waiting = std::get_if<SyncRequest*>(&request)) {
-    (*waiting)->outcome.emplace(std::move(item->outcome));
-    (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
-    return;
-  }
+  if (!item.has_value()) return;
+  const std::shared_ptr<AsyncRequest> request = std::move(*waiting);
+  request_ = std::monostate();
   lock.unlock();
-  complete(std::get<std::shared_ptr<AsyncRequest>>(request), std::move(*item));
+  complete(request, std::move(*item));
 }
 
 void DeviceReader::Impl::cancel(std::uint64_t ticket) {

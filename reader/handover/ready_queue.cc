@@ -119,7 +119,11 @@ std::size_t ReadyQueue::size() const {
 
 bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
   const std::lock_guard lock(mutex_);
-  if (!outstanding_locked()) note_request_locked(true);
+  if (outstanding_locked()) {
+    outcome = busy_;
+    return true;
+  }
+  note_request_locked(true);
   if (take_locked(outcome)) return true;
   now = Clock::now();  // reading the clock costs as much as copying some rows
   request_ = Helping();
@@ -130,9 +134,8 @@ bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
 
 bool ReadyQueue::take(Outcome& outcome, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  request_ = std::monostate();
   const bool taken = take_locked(outcome);
-  if (!taken) request_ = Helping();
+  if (taken) request_ = std::monostate();
   update_clock_locked(now);
   return taken;
 }
@@ -140,20 +143,14 @@ bool ReadyQueue::take(Outcome& outcome, Clock::time_point now) {
 void ReadyQueue::wait(Outcome& outcome, Deadline until) {
   if (std::exchange(pace_.was_busy, false)) spin();
   std::unique_lock lock(mutex_);
-  request_ = std::monostate();
-  if (!take_locked(outcome)) {
-    SyncRequest request;
-    request_ = &request;
-    update_clock_locked();
-    const auto is_there = [&] { return request.outcome.has_value(); };
-    if (!until.has_value()) {
-      arrived_.wait(lock, is_there);
-    } else if (!arrived_.wait_until(lock, *until, is_there)) {
-      request_ = std::monostate();
-      request.outcome = not_yet_;
-    }
-    outcome = std::move(*request.outcome);
+  request_ = Waiting();
+  const auto takes = [&] { return take_locked(outcome); };
+  if (!until.has_value()) {
+    arrived_.wait(lock, takes);
+  } else if (!arrived_.wait_until(lock, *until, takes)) {
+    outcome = not_yet_;
   }
+  request_ = std::monostate();
   waiting_ = false;
   update_clock_locked();
 }
@@ -184,12 +181,14 @@ void ReadyQueue::note_request_locked(bool helps) {
 void ReadyQueue::async_next(Handler handler) {
   auto request = std::make_shared<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
-  const bool second = outstanding_locked();
-  if (!second) note_request_locked(false);
+  if (outstanding_locked()) {
+    lock.unlock();
+    return AsyncRequest::complete(request, busy_);
+  }
+  note_request_locked(false);
   Delivered before = delivered_;
   if (Outcome outcome; take_locked(outcome)) {
     lock.unlock();
-    if (second) return AsyncRequest::complete(request, std::move(outcome));
     // Do not use `keep_locked`: a thread of the reader might take the completion and run the
     // executor's code.
     return hand_over({std::move(request), std::move(outcome), std::move(before)});
@@ -210,10 +209,6 @@ bool ReadyQueue::outstanding_locked() const {
 }
 
 bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
-  if (outstanding_locked()) {
-    outcome = busy_;
-    return true;
-  }
   if (!waits_.first_request.has_value()) waits_.first_request = Clock::now();
   if (error_.has_value()) {
     outcome = *error_;
@@ -286,26 +281,19 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
 }
 
 void ReadyQueue::match_locked() noexcept {
-  if (!requested_locked() || std::holds_alternative<Helping>(request_)) {
-    update_clock_locked();
-    return;
-  }
-  auto request = std::exchange(request_, std::monostate());
-  Delivered before = delivered_;
-  Outcome outcome;
-  if (!take_locked(outcome)) {
-    request_ = std::move(request);
-    update_clock_locked();
-    return;
-  }
-  waiting_ = false;
-  update_clock_locked();
-  if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
-    (*waiting)->outcome.emplace(std::move(outcome));
+  if (std::holds_alternative<Waiting>(request_)) {
+    waiting_ = false;
     arrived_.notify_one();
-    return;
   }
-  keep_locked({std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(outcome), std::move(before)});
+  if (auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_)) {
+    Delivered before = delivered_;
+    if (Outcome outcome; take_locked(outcome)) {
+      keep_locked({std::move(*request), std::move(outcome), std::move(before)});
+      request_ = std::monostate();
+      waiting_ = false;
+    }
+  }
+  update_clock_locked();
 }
 
 void ReadyQueue::cancel(std::uint64_t ticket) {

@@ -120,9 +120,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void add_to(ReaderStats& stats) const;
 
  private:
-  struct SyncRequest {
-    std::optional<Outcome> outcome;
-  };
   using AsyncRequest = detail::AsyncRequest<Batch>;
   /// The same counts as in `ReaderStats`.
   struct Counts {
@@ -161,14 +158,16 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     Delivered before;
   };
 
-  /// If an outcome is available now, sets it and returns true: a ready item, a lasting state, or a
-  /// misuse. A batch is constructed in place, because moves are part of the cost of tiny batches.
+  /// If an outcome is available now, sets it and returns true: a ready item, a lasting state, or
+  /// `slots_held`. A batch is constructed in place, because moves are part of the cost of tiny
+  /// batches.
   bool take_locked(Outcome& outcome) noexcept;
   /// Takes the first ready item. Needs: there is one.
   void take_front_locked(std::optional<Batch>& taken);
   /// Makes batch number `batch` of a slot, and counts it as delivered.
   Batch deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
-  /// Gives the front item to the outstanding request, if there are both.
+  /// Call this when there is a new outcome. Wakes the thread that waits for one, or takes it for
+  /// the outstanding request, to be handed over by `complete`.
   void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
   /// The state of the clock now.
@@ -201,8 +200,9 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   mutable BriefMutex mutex_;
   boost::circular_buffer<ReadyItem> items_;
   struct Helping {};
-  std::variant<std::monostate, Helping, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable_any arrived_;   // signals waiting requests
+  struct Waiting {};
+  std::variant<std::monostate, Helping, Waiting, std::shared_ptr<AsyncRequest>> request_;
+  std::condition_variable_any arrived_;   // wakes a thread that waits
   std::optional<Completion> completion_;  // waits for `complete`
   // A relaxed load outside of the lock sees at least the stores of its own thread. `complete` and
   // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
