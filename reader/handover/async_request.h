@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +45,7 @@ struct AsyncRequest {
   static void complete(const std::shared_ptr<AsyncRequest>& request, Result<std::optional<Piece>> given) {
     request->outcome = std::move(given);
     request->executor.execute([request] {
+      request->begun = true;
       boost::system::error_code code;
       std::optional<Piece> piece;
       if (request->outcome.has_value()) {
@@ -59,6 +61,7 @@ struct AsyncRequest {
   Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
   std::uint64_t ticket = 0;                       // identifies the request for cancellation
+  std::atomic<bool> begun = false;                // the handler has begun, and may make the next request
 };
 
 }  // namespace dovetail::detail

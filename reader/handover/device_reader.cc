@@ -105,15 +105,17 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// Waits for the copies. If that fails, returns false and keeps the slot allocated for ever.
   bool keep_until_copied(Batch batch);
   void push(Item item) noexcept;
-  bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
+  /// Whether a request has no outcome yet, or its executor does not have it yet.
+  bool outstanding_locked() const {
+    return !std::holds_alternative<std::monostate>(request_) || (handing_over_ != nullptr && !handing_over_->begun);
+  }
   /// An outcome that is available now, if there is one.
   std::optional<Item> take_locked() noexcept;
-  /// Call this when there is a new outcome. Wakes the thread that waits for one, or hands it to the
-  /// outstanding request.
+  /// Wakes the thread that waits, or hands a new outcome to the outstanding request.
   void match(std::unique_lock<std::mutex>& lock) noexcept;
-  /// Hands `item` to the request's executor, which may run any code: no lock may be held. If the
+  /// Hands `item` to the request's executor, which may run any code, so unlocks first. If the
   /// executor is out of memory, `item` stays undelivered and later requests fail.
-  void complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
+  void complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
   void cancel(std::uint64_t ticket);
 
   const DeviceOptions options_;
@@ -131,7 +133,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
   struct Waiting {};
   std::variant<std::monostate, Waiting, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable arrived_;  // wakes a thread that waits
+  std::condition_variable arrived_;             // wakes a thread that waits
+  const AsyncRequest* handing_over_ = nullptr;  // the request that its executor is getting
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // a failure once it was delivered, or the stop
   bool stopping_ = false;
@@ -289,11 +292,11 @@ Outcome DeviceReader::Impl::next() {
 void DeviceReader::Impl::async_next(Handler handler) {
   auto request = std::make_shared<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
-  std::optional<Item> item = outstanding_locked() ? Item{.outcome = busy_, .after = {}} : take_locked();
-  if (item.has_value()) {
+  if (outstanding_locked()) {
     lock.unlock();
-    return complete(request, std::move(*item));
+    return AsyncRequest::complete(request, busy_);
   }
+  if (std::optional<Item> item = take_locked(); item.has_value()) return complete(lock, request, std::move(*item));
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
     slot.assign([impl = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
@@ -303,16 +306,22 @@ void DeviceReader::Impl::async_next(Handler handler) {
   request_ = std::move(request);
 }
 
-void DeviceReader::Impl::complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept {
+void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request,
+                                  Item item) noexcept {
+  handing_over_ = request.get();
+  lock.unlock();
+  std::optional<Error> failure;
   try {
     AsyncRequest::complete(request, std::move(item.outcome));
-  } catch (const std::exception& failure) {
-    const Error error = detail::error_from(failure);
-    std::unique_lock lock(mutex_);
-    if (item.after.has_value()) state_ = std::move(*item.after);
-    if (!error_.has_value()) error_ = error;
-    match(lock);
+  } catch (const std::exception& thrown) {
+    failure = detail::error_from(thrown);
   }
+  std::unique_lock again(mutex_);
+  if (handing_over_ == request.get()) handing_over_ = nullptr;  // the handler may have made the next request
+  if (!failure.has_value()) return;
+  if (item.after.has_value()) state_ = std::move(*item.after);
+  if (!error_.has_value()) error_ = std::move(failure);
+  match(again);
 }
 
 void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
@@ -323,8 +332,7 @@ void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
   if (!item.has_value()) return;
   const std::shared_ptr<AsyncRequest> request = std::move(*waiting);
   request_ = std::monostate();
-  lock.unlock();
-  complete(request, std::move(*item));
+  complete(lock, request, std::move(*item));
 }
 
 void DeviceReader::Impl::cancel(std::uint64_t ticket) {
@@ -333,8 +341,7 @@ void DeviceReader::Impl::cancel(std::uint64_t ticket) {
   if (request == nullptr || (*request)->ticket != ticket) return;
   const std::shared_ptr<AsyncRequest> ended = std::move(*request);
   request_ = std::monostate();
-  lock.unlock();
-  complete(ended, {.outcome = cancelled_, .after = {}});
+  complete(lock, ended, {.outcome = cancelled_, .after = {}});
 }
 
 void DeviceReader::Impl::stop() {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -221,6 +222,19 @@ TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
     EXPECT_EQ(reader.next().error().code(), boost::system::errc::not_enough_memory);
     EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
   }
+}
+
+TEST_F(DeviceReaderTest, ARequestIsOutstandingUntilItsExecutorHasIt) {
+  DeviceReader reader = open();
+  while (reader.stats().batches < 2) std::this_thread::yield();
+  Result<std::optional<DeviceBatch>> asked = std::optional<DeviceBatch>();
+  const std::function<void()> ask = [&] { asked = reader.next(); };
+  reader.async_next_device(
+      asio::bind_executor(testing::StarvedAfterACall{{}, &ask},
+                          [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
+  ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
+  EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
+  EXPECT_EQ(reader.state().position().step, 0u);
 }
 
 TEST_F(DeviceReaderTest, StoppingEndsARequestAndKeepsBatches) {

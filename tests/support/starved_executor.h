@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <new>
+#include <utility>
 
 #include <boost/asio/execution.hpp>
 
@@ -19,6 +21,21 @@ struct StarvedExecutor {
   }
   bool operator==(const StarvedExecutor&) const noexcept { return true; }
   bool operator!=(const StarvedExecutor&) const noexcept { return false; }
+};
+
+/// Calls a function first.
+struct StarvedAfterACall : StarvedExecutor {
+  template <class Function>
+  void execute(Function function) const {
+    (*call)();
+    StarvedExecutor::execute(std::move(function));
+  }
+  StarvedAfterACall require(boost::asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept {
+    return boost::asio::execution::blocking.never;
+  }
+
+  const std::function<void()>* call;
 };
 
 }  // namespace dovetail::testing

@@ -187,5 +187,17 @@ TEST_F(HandlerTest, WhoseExecutorHasNoMemoryIsDestroyedAndItsBatchIsNotLost) {
   }
 }
 
+TEST_F(HandlerTest, IsOutstandingUntilItsExecutorHasIt) {
+  BatchReader reader = open();
+  wait_until_ready(reader);
+  Result<std::optional<Batch>> asked = std::optional<Batch>();
+  const std::function<void()> ask = [&] { asked = reader.next(); };
+  reader.async_next(asio::bind_executor(testing::StarvedAfterACall{{}, &ask},
+                                        [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
+  ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
+  EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
+  EXPECT_EQ(reader.state().position().step, 0u);
+}
+
 }  // namespace
 }  // namespace dovetail
