@@ -2,7 +2,6 @@
 #include "convert/part_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/staging_names.h"
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/source_file.h"
 #include "writer/dataset_files.h"
@@ -25,16 +25,6 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint64_t kMaxSpecBytes = std::uint64_t{64} << 20;
-
-std::string five_digits(std::uint32_t number) {
-  const std::string digits = std::to_string(number);
-  return digits.size() < 5 ? std::string(5 - digits.size(), '0') + digits : digits;
-}
-
-bool parse_number(std::string_view text, std::uint32_t& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
 
 Error wrong_part(const std::string& path, const std::string& why) {
   return Error(Errc::bad_message, "not the manifest of a part: " + why).in_file(path);
@@ -48,12 +38,10 @@ Result<std::string> next_text(RecordReader& reader, const std::string& path) {
 
 Result<std::vector<ShardInfo>> read_shards(RecordReader& reader, const std::string& path) {
   DOVETAIL_ASSIGN(auto text, next_text(reader, path));
-  std::uint32_t count = 0;
-  if (!parse_number(text, count) || count > kMaxShards) {
-    return wrong_part(path, "'" + text + "' is not a number of shards");
-  }
+  const auto count = format::parse_number<std::uint32_t>(text);
+  if (!count || *count > kMaxShards) return wrong_part(path, "'" + text + "' is not a number of shards");
   std::vector<ShardInfo> shards;
-  for (; count != 0; --count) {
+  while (shards.size() != *count) {
     DOVETAIL_ASSIGN(auto entry, next_text(reader, path));
     auto info = format::decode_shard_info(as_bytes(entry));
     if (!info) return info.error().in_file(path);
@@ -84,7 +72,7 @@ std::uint32_t first_shard_of(std::uint32_t number, std::uint32_t parts, std::uin
 }
 
 PartFiles::PartFiles(const ConvertPart& part)
-    : prefix_(format::kPartPrefix + five_digits(part.number) + "-of-" + five_digits(part.parts)) {}
+    : prefix_(format::kPartPrefix + format::padded(part.number, 5) + "-of-" + format::padded(part.parts, 5)) {}
 
 std::optional<ConvertPart> PartFiles::part_of(std::string_view name) {
   constexpr std::string_view kBetween = "-of-";
@@ -93,13 +81,11 @@ std::optional<ConvertPart> PartFiles::part_of(std::string_view name) {
   const std::string_view numbers = name.substr(kPrefix.size(), name.find('.', kPrefix.size()) - kPrefix.size());
   const std::size_t between = numbers.find(kBetween);
   if (between == std::string_view::npos) return std::nullopt;
-  ConvertPart part;
-  if (!parse_number(numbers.substr(0, between), part.number) ||
-      !parse_number(numbers.substr(between + kBetween.size()), part.parts) || part.number >= part.parts ||
-      !PartFiles(part).has(name)) {
-    return std::nullopt;
-  }
-  return part;
+  const auto number = format::parse_number<std::uint32_t>(numbers.substr(0, between));
+  const auto parts = format::parse_number<std::uint32_t>(numbers.substr(between + kBetween.size()));
+  if (!number || !parts || *number >= *parts) return std::nullopt;
+  const ConvertPart part{.number = *number, .parts = *parts};
+  return PartFiles(part).has(name) ? std::optional(part) : std::nullopt;
 }
 
 bool PartFiles::has(std::string_view name) const {
@@ -186,8 +172,8 @@ Result<void> check_counts(const OutputFolder& folder, const std::vector<std::str
 }
 
 std::optional<std::uint32_t> shards_of(const ConversionSpec& spec) noexcept {
-  std::uint32_t shards = 0;
-  return parse_number(spec["shards"], shards) && shards <= kMaxShards ? std::optional(shards) : std::nullopt;
+  const auto shards = format::parse_number<std::uint32_t>(spec["shards"]);
+  return shards && *shards <= kMaxShards ? shards : std::nullopt;
 }
 
 std::vector<std::string> names_of_outputs(const ConversionSpec& spec) {

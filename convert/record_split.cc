@@ -2,11 +2,11 @@
 #include "convert/record_split.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "format/layout.h"
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 
@@ -21,9 +21,8 @@ Error wrong_split(const std::string& why) {
 }
 
 Result<double> parse_share(std::string_view text) {
-  double share = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), share);
-  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && share > 0 && share <= 1) return share;
+  const auto share = format::parse_number<double>(text);
+  if (share && *share > 0 && *share <= 1) return *share;
   return wrong_split("'" + std::string(text) + "' is not a share, a number above 0 and up to 1");
 }
 

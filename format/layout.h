@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace dovetail::format {
 
@@ -58,6 +59,8 @@ inline constexpr std::uint64_t kMaxRunBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxRunRecords = std::uint64_t{1} << 40;
 
 inline constexpr char kManifestName[] = "manifest.dvt";
+/// Writers name shards `shard-NNNNNN.dvt`.
+inline constexpr std::string_view kShardPrefix = "shard-";
 inline constexpr char kShardSuffix[] = ".dvt";
 inline constexpr char kManifestRecordType[] = "dovetail.ShardInfo";
 inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFFu;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 
@@ -119,20 +119,14 @@ std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin, std:
 }
 
 std::optional<std::int64_t> parse_int(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
-  return value;
+  return has_leading_zero(text) ? std::nullopt : format::parse_number<std::int64_t>(text);
 }
 
 std::optional<float> parse_real(std::string_view text) noexcept {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
-  const auto nearest = static_cast<float>(value);
-  if (std::isinf(nearest) && !std::isinf(value)) return std::nullopt;
+  const auto value = format::parse_number<double>(text);
+  if (!value || has_leading_zero(text)) return std::nullopt;
+  const auto nearest = static_cast<float>(*value);
+  if (std::isinf(nearest) && !std::isinf(*value)) return std::nullopt;
   return nearest;
 }
 

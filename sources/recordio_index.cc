@@ -2,10 +2,10 @@
 #include "sources/recordio_index.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <utility>
 
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/source_file.h"
@@ -57,15 +57,13 @@ Result<void> RecordioIndex::parse(std::uint64_t file_bytes) {
     if (tab == std::string_view::npos) return fault(number, "it must be a key and an offset, separated by a tab");
     std::string_view digits = line.substr(tab + 1);
     if (digits.ends_with('\r')) digits.remove_suffix(1);
-    Entry entry{0, begin};
-    const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), entry.offset);
-    if (failed != std::errc() || stop != digits.data() + digits.size())
-      return fault(number, "the offset is not a number");
-    if (entry.offset >= file_bytes) {
-      return fault(number, "offset " + std::to_string(entry.offset) + ", but the file of the records has only " +
+    const auto offset = format::parse_number<std::uint64_t>(digits);
+    if (!offset) return fault(number, "the offset is not a number");
+    if (*offset >= file_bytes) {
+      return fault(number, "offset " + std::to_string(*offset) + ", but the file of the records has only " +
                                std::to_string(file_bytes) + " bytes");
     }
-    entries_.push_back(entry);
+    entries_.push_back({*offset, begin});
     begin = end + 1;
   }
   const auto by_offset = [](const Entry& a, const Entry& b) { return a.offset < b.offset; };

@@ -2,7 +2,6 @@
 #include "sources/tar_records.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <boost/system/errc.hpp>
 
 #include "format/text/lower_case.h"
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/decoder.h"
 #include "sources/example_builder.h"
@@ -74,10 +74,7 @@ std::optional<std::int64_t> class_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
   text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  return format::parse_number<std::int64_t>(text);
 }
 
 class TarRecords final : public FileRecords {

@@ -16,6 +16,7 @@
 #include "convert/workers.h"
 #include "format/guard_memory.h"
 #include "format/text/lower_case.h"
+#include "format/text/number_text.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
 #include "format/words/convert_words.h"
@@ -36,7 +37,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kMaxFiles = 99'999;  // five digits
+constexpr std::size_t kDigits = 5;
+constexpr std::uint32_t kMaxFiles = 99'999;
 
 std::string_view suffix_of(TfrecordCompression compression) {
   switch (compression) {
@@ -63,10 +65,6 @@ Result<std::optional<TfrecordCompression>> promised_by(const std::string& name) 
   return Error(Errc::invalid_option, "its name implies " + std::string(to_string(promised)) +
                                          ", which TensorFlow does not read; use .gz, .zlib or .snappy")
       .in_file(name);
-}
-
-std::string five_digits(std::uint32_t number) {
-  return std::to_string(100'000 + number).substr(1);
 }
 
 struct Targets {
@@ -102,9 +100,10 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
     return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}, compression, false};
   }
   Targets targets{target, {}, options.compression.value_or(TfrecordCompression::none)};
-  const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(targets.compression));
+  const std::string end =
+      "-of-" + format::padded(files, kDigits) + ".tfrecord" + std::string(suffix_of(targets.compression));
   for (std::uint32_t file = 0; file != files; ++file) {
-    targets.names.push_back("data-" + five_digits(file) + end);
+    targets.names.push_back("data-" + format::padded(file, kDigits) + end);
   }
   return targets;
 }

@@ -16,6 +16,7 @@
 #include <dovetail/timeline.h>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "format/words/reader_words.h"
@@ -141,7 +142,7 @@ std::string to_text(const Summary& summary) {
                   std::to_string(damaged(summary, RowStatus::damaged_empty, RowStatus::repeated_damaged_empty)) +
                   " damaged and empty");
   if (summary.columns) listing.add("columns", to_text(*summary.columns));
-  listing.add("bytes", std::to_string(summary.bytes) + " in " + decimal(summary.seconds, 3) + " s, " +
+  listing.add("bytes", std::to_string(summary.bytes) + " in " + format::fixed(summary.seconds, 3) + " s, " +
                            human_rate(static_cast<double>(summary.bytes) / summary.seconds));
   listing.add("digest", summary.digest.to_hex());
   const std::string& note = summary.stats.storage_note;

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "format/text/number_text.h"
+#include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
 #include "tools/command/commands.h"
@@ -83,7 +85,7 @@ std::string slowest_shard(const boost::json::value* shards) {
     return {};
   }
   return format::visible(std::string_view(file->get_string())) + ", " + std::to_string(reads) + " reads of " +
-         decimal(1e3 * mean->to_number<double>(), 1) + " ms on average";
+         format::fixed(1e3 * mean->to_number<double>(), 1) + " ms on average";
 }
 
 /// Accepts the output of `dovetail read --json`, or the statistics alone.

@@ -2,11 +2,11 @@
 #include "writer/dataset_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "writer/writer_options.h"
 
@@ -14,7 +14,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::string_view kShardPrefix = "shard-";
 constexpr std::size_t kShardDigits = 6;
 // Constants, so that the bytes of a manifest depend only on its shards.
 constexpr std::uint64_t kManifestRunRecords = 4096;
@@ -23,25 +22,22 @@ constexpr std::uint32_t kManifestBlockBytes = 64 * 1024;
 }  // namespace
 
 std::string shard_name(std::uint32_t number) {
-  const std::string digits = std::to_string(number);
-  std::string name(kShardPrefix);
-  if (digits.size() < kShardDigits) name.append(kShardDigits - digits.size(), '0');
-  return name + digits + format::kShardSuffix;
+  return std::string(format::kShardPrefix) + format::padded(number, kShardDigits) + format::kShardSuffix;
 }
 
 std::optional<std::uint32_t> shard_number_of(std::string_view name) {
-  if (!name.starts_with(kShardPrefix)) return std::nullopt;
-  std::uint32_t number = 0;
-  const auto parsed = std::from_chars(name.data() + kShardPrefix.size(), name.data() + name.size(), number);
+  constexpr std::size_t kDigits = format::kShardPrefix.size();
+  if (!name.starts_with(format::kShardPrefix)) return std::nullopt;
+  const auto number = format::parse_number<std::uint32_t>(name.substr(kDigits, name.find('.') - kDigits));
   // Accept only the writer's own spelling: the folder may hold other files with a similar name.
-  if (parsed.ec != std::errc() || name != shard_name(number)) return std::nullopt;
-  return number;
+  return number && name == shard_name(*number) ? number : std::nullopt;
 }
 
 Result<void> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
                             const std::vector<ShardInfo>& shards) {
-  DOVETAIL_ASSIGN(auto file, ShardOutput::create(std::move(folder), format::kManifestName, dataset_id,
-                                                 kManifestShardNumber, make_metadata(format::kManifestRecordType)));
+  DOVETAIL_ASSIGN(
+      auto file, ShardOutput::create(std::move(folder), format::kManifestName, dataset_id, format::kManifestShardNumber,
+                                     make_metadata(format::kManifestRecordType)));
   format::EncodedBlock encoded;
   BlockCutter cutter({.block_bytes = kManifestBlockBytes, .run_bytes = 0, .run_records = kManifestRunRecords},
                      [&](const format::RawBlock& block) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/example/schema_fallback.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,14 +12,6 @@
 
 namespace dovetail::format {
 namespace {
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Calls `use` with a number of the column's C++ type; a float stands for a half.
 template <class Use>
@@ -62,13 +53,13 @@ Result<std::string> normal_fallback(const Column& column, std::string_view text)
   }
   if (column.dtype == Dtype::bytes) return std::string(text);
   const auto normal = with_type(column.dtype, [text](auto zero) -> std::optional<std::string> {
-    const auto value = number<decltype(zero)>(text);
+    const auto value = parse_number<decltype(zero)>(text);
     if (!value) return std::nullopt;
     return shortest(*value);
   });
   const bool too_large = column.dtype == Dtype::f16 && normal &&
                          text.find_first_not_of("-0123456789.eE") == std::string_view::npos &&
-                         (to_half(*number<float>(text)) & 0x7FFF) == 0x7C00;
+                         (to_half(*parse_number<float>(text)) & 0x7FFF) == 0x7C00;
   if (normal && !too_large) return *normal;
   return Error(Errc::invalid_option,
                "the fallback \"" + std::string(text) + "\" is not a valid " + std::string(to_text(column.dtype)));
@@ -77,7 +68,7 @@ Result<std::string> normal_fallback(const Column& column, std::string_view text)
 std::array<std::byte, 8> fallback_value(const Column& column) {
   std::array<std::byte, 8> bytes{};
   with_type(column.dtype, [&](auto zero) {
-    const auto value = number<decltype(zero)>(*column.fallback).value_or(zero);
+    const auto value = parse_number<decltype(zero)>(*column.fallback).value_or(zero);
     if (column.dtype == Dtype::f16) {
       const std::uint16_t half = to_half(static_cast<float>(value));
       std::memcpy(bytes.data(), &half, sizeof(half));

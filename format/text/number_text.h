@@ -5,9 +5,30 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace dovetail::format {
+
+/// Parses a whole text as `std::from_chars` does. Empty if it is not a number in range.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  return failure == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// Returns at least `digits` digits, with zeros in front.
+inline std::string padded(std::uint64_t value, std::size_t digits) {
+  std::string text = std::to_string(value);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
 
 /// Returns the fewest digits that read back as the same number.
 template <class Number>

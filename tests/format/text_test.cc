@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes, numbers and counts as text.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "format/text/count_of.h"
 #include "format/text/hex.h"
 #include "format/text/lower_case.h"
+#include "format/text/number_text.h"
 
 namespace dovetail::format {
 namespace {
@@ -48,6 +50,21 @@ TEST(CountOfTest, HasAPluralForAllNumbersButOne) {
   EXPECT_EQ(count_of(UINT64_MAX, "file"), "18446744073709551615 files");
   EXPECT_EQ(count_of(1, "entry", "entries"), "1 entry");
   EXPECT_EQ(count_of(2, "entry", "entries"), "2 entries");
+}
+
+TEST(NumberTextTest, ParsesWholeTextsInRange) {
+  EXPECT_EQ(parse_number<std::uint32_t>("4294967295"), 4294967295u);
+  EXPECT_EQ(parse_number<std::int64_t>("-007"), -7);
+  EXPECT_EQ(parse_number<double>("2.5e-1"), 0.25);
+  for (const char* text : {"", "4294967296", "-1", "+1", " 1", "1 ", "1.5", "0x1", "one"}) {
+    EXPECT_EQ(parse_number<std::uint32_t>(text), std::nullopt) << text;
+  }
+}
+
+TEST(NumberTextTest, PadsToAtLeastTheDigits) {
+  EXPECT_EQ(padded(0, 5), "00000");
+  EXPECT_EQ(padded(99'999, 5), "99999");
+  EXPECT_EQ(padded(100'000, 5), "100000");
 }
 
 TEST(LowerCaseTest, ChangesLettersOfAsciiOnly) {

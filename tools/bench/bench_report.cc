@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "tools/command/render.h"
 
@@ -61,8 +62,9 @@ boost::json::object pass_json(const BenchReport& report, const ReadingPass& pass
 }
 
 std::string pass_text(const ReadingPass& pass) {
-  std::string text = human_rate(pass.bytes_per_second()) + ", " + decimal(pass.rows_per_second(), 0) + " records/s, " +
-                     decimal(pass.batches_per_second(), 0) + " batches/s, " + decimal(pass.seconds, 2) + " s";
+  std::string text = human_rate(pass.bytes_per_second()) + ", " + format::fixed(pass.rows_per_second(), 0) +
+                     " records/s, " + format::fixed(pass.batches_per_second(), 0) + " batches/s, " +
+                     format::fixed(pass.seconds, 2) + " s";
   if (pass.waiting_reads > 0)
     text += "; " + share_of(pass.waiting_reads, std::max(pass.reads, pass.waiting_reads)) +
             " of its reads waited for storage";
@@ -127,11 +129,12 @@ std::string to_text(const BenchReport& report) {
   listing.add("dataset", format::count_of(report.records, "record") + " in " +
                              format::count_of(report.shards, "shard") + ", " +
                              human_bytes(static_cast<std::uint64_t>(report.mean_record())) + " each on average");
-  listing.add("codec",
-              percent(report.compressed_share, 0) + " of the bytes compressed, in " +
-                  format::count_of(report.sampled_blocks, "block") + " looked at; " +
-                  decimal(share(static_cast<double>(report.stored_bytes), static_cast<double>(report.raw_bytes)), 2) +
-                  " stored for each byte");
+  listing.add(
+      "codec",
+      percent(report.compressed_share, 0) + " of the bytes compressed, in " +
+          format::count_of(report.sampled_blocks, "block") + " looked at; " +
+          format::fixed(share(static_cast<double>(report.stored_bytes), static_cast<double>(report.raw_bytes)), 2) +
+          " stored for each byte");
   listing.add("reader", "rank " + std::to_string(report.rank) + " of " + std::to_string(report.world) +
                             ", batches of " + std::to_string(report.batch) + ", " + std::to_string(report.threads) +
                             " of " + std::to_string(report.cores) + " cores");
@@ -154,7 +157,7 @@ std::string to_text(const BenchReport& report) {
   reading.add("its time", shares_text(report.shares(report.second)));
   reading.add("of the bare walk", percent(report.share_of_walk(), 0));
   for (const Trial& trial : report.trials) {
-    reading.add(trial.option, decimal(report.times(trial), 2) + " times as fast as the " +
+    reading.add(trial.option, format::fixed(report.times(trial), 2) + " times as fast as the " +
                                   (trial.cold ? "first" : "second") + " pass");
   }
   return text + reading.to_text() + '\n' + judge(report).sentences + '\n';

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "tools/bench/bench_report.h"
 #include "tools/command/render.h"
 
@@ -37,7 +38,7 @@ bool waits_for_storage(const BenchReport& report) {
 }
 
 std::string times(double factor) {
-  return decimal(factor, 1) + " times as fast";
+  return format::fixed(factor, 1) + " times as fast";
 }
 
 /// The best trial, if it helps.

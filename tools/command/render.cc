@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/text/hex.h"
+#include "format/text/number_text.h"
 #include "format/text/visible.h"
 
 namespace dovetail::tools {
@@ -28,21 +29,15 @@ std::string human_bytes(std::uint64_t bytes) {
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return decimal(value, 1) + ' ' + kUnits[unit];
+  return format::fixed(value, 1) + ' ' + kUnits[unit];
 }
 
 std::string human_rate(double bytes_per_second) {
   return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
 }
 
-std::string decimal(double value, int digits) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
-
 std::string percent(double share, int digits) {
-  return decimal(100 * share, digits) + " %";
+  return format::fixed(100 * share, digits) + " %";
 }
 
 std::string share_of(std::uint64_t part, std::uint64_t whole) {

@@ -18,8 +18,6 @@ std::string human_bytes(std::uint64_t bytes);
 /// For example "1.5 GiB/s".
 std::string human_rate(double bytes_per_second);
 
-/// The number with `digits` decimals.
-std::string decimal(double value, int digits);
 /// For example "12.5 %".
 std::string percent(double share, int digits);
 /// For example "0.5 %". "0 %" only if `part` is 0, and "100 %" only if it is `whole`.

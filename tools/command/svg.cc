@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "format/text/number_text.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
 
@@ -37,7 +38,7 @@ std::string attribute(std::string_view name, std::string_view value) {
 }  // namespace
 
 std::string length_text(double value) {
-  std::string text = decimal(value, 2);
+  std::string text = format::fixed(value, 2);
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   return text == "-0" ? "0" : text;

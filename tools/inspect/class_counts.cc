@@ -8,6 +8,7 @@
 
 #include <dovetail/convert.h>
 
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "tools/command/json.h"
 #include "tools/command/render.h"
@@ -68,7 +69,7 @@ class ClassRows {
     const double width = static_cast<double>(count) / static_cast<double>(most_) * 100;
     html_ += "<tr" + attribute + " data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) +
              "</th><td>" + std::to_string(count) + "</td><td>" + share_of(count, records_) +
-             "</td><td class=\"length\"><div style=\"width:" + decimal(width, 1) + "%\"></div></td></tr>\n";
+             "</td><td class=\"length\"><div style=\"width:" + format::fixed(width, 1) + "%\"></div></td></tr>\n";
   }
 
   std::uint64_t records_;

@@ -10,6 +10,7 @@
 
 #include "format/text/count_of.h"
 #include "format/text/hex.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
@@ -67,7 +68,7 @@ std::string values_line(const FeatureStats& stats) {
 
 std::string number_text(double value) {
   const double magnitude = std::abs(value);
-  if (magnitude < 1e15 && (value == std::floor(value) || magnitude >= 1e6)) return decimal(value, 0);
+  if (magnitude < 1e15 && (value == std::floor(value) || magnitude >= 1e6)) return format::fixed(value, 0);
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.6g", value);
   return text.data();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/inspect/block_map.h"
@@ -92,7 +93,7 @@ std::string sizes_svg(const inspect::SizeHistogram& sizes) {
     svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
   }
   // A narrow window scrolls the drawing; smaller, its text could not be read.
-  return "<div style=\"width:" + decimal(step * bars, 0) + "px\">" + svg.finish_inline(kHeight + 44) + "</div>";
+  return "<div style=\"width:" + format::fixed(step * bars, 0) + "px\">" + svg.finish_inline(kHeight + 44) + "</div>";
 }
 
 std::string sizes(const inspect::RecordSurvey& survey) {

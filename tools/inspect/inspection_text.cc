@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
@@ -111,7 +112,7 @@ std::string share_text(const inspect::Inspection::CodecShare& share, const inspe
   if (share.blocks == 0) return text;
   const double part =
       static_cast<double>(share.raw_bytes) / static_cast<double>(std::max<std::uint64_t>(inspection.raw_bytes, 1));
-  return text + ", " + decimal(part * 100, 1) + " % of the bytes: " + human_bytes(share.raw_bytes) + " in " +
+  return text + ", " + format::fixed(part * 100, 1) + " % of the bytes: " + human_bytes(share.raw_bytes) + " in " +
          human_bytes(share.stored_bytes);
 }
 

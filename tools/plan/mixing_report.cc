@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -45,8 +46,8 @@ void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const Batc
               const BatchMixing& shuffle) {
   const auto pair = [&](const std::string& name, double mean, std::uint64_t least, double shuffled_mean,
                         std::uint64_t shuffled_least) {
-    rows.push_back({name + " in " + batch + ", mean and least", decimal(mean, 1) + ", " + std::to_string(least),
-                    decimal(shuffled_mean, 1) + ", " + std::to_string(shuffled_least)});
+    rows.push_back({name + " in " + batch + ", mean and least", format::fixed(mean, 1) + ", " + std::to_string(least),
+                    format::fixed(shuffled_mean, 1) + ", " + std::to_string(shuffled_least)});
   };
   pair("slices", plan.mean_slices, plan.least_slices, shuffle.mean_slices, shuffle.least_slices);
   pair("shards", plan.mean_shards, plan.least_shards, shuffle.mean_shards, shuffle.least_shards);
@@ -89,10 +90,10 @@ std::string few_text(const MixingReport& mixing) {
       short_of(mixing.plan.rank, mixing.true_shuffle.rank) <= short_of(mixing.plan.global, mixing.true_shuffle.global);
   const BatchMixing& plan = of_rank ? mixing.plan.rank : mixing.plan.global;
   const BatchMixing& shuffle = of_rank ? mixing.true_shuffle.rank : mixing.true_shuffle.global;
-  return std::string(of_rank ? "a batch" : "a global batch") + " has records of " + decimal(plan.mean_slices, 1) +
-         " slices and " + decimal(plan.mean_shards, 1) + " shards on average, the least mixed one " +
+  return std::string(of_rank ? "a batch" : "a global batch") + " has records of " + format::fixed(plan.mean_slices, 1) +
+         " slices and " + format::fixed(plan.mean_shards, 1) + " shards on average, the least mixed one " +
          std::to_string(plan.least_slices) + " and " + std::to_string(plan.least_shards) + ", in a true shuffle " +
-         decimal(shuffle.mean_slices, 1) + " and " + decimal(shuffle.mean_shards, 1);
+         format::fixed(shuffle.mean_slices, 1) + " and " + format::fixed(shuffle.mean_shards, 1);
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ std::vector<MixingRow> mixing_rows(const PlanReport& report) {
   add_rows(rows, one ? "a batch" : "a rank's batch", mixing.plan.rank, mixing.true_shuffle.rank);
   if (!one) add_rows(rows, "the global batch", mixing.plan.global, mixing.true_shuffle.global);
   const auto number = [](const std::optional<double>& value) {
-    return value ? decimal(*value, 2) : std::string("not measured");
+    return value ? format::fixed(*value, 2) : std::string("not measured");
   };
   rows.push_back({"correlation of steps with the other epoch", number(mixing.plan.correlation),
                   number(mixing.true_shuffle.correlation)});
@@ -113,8 +114,8 @@ std::vector<MixingRow> mixing_rows(const PlanReport& report) {
   if (const auto& labels = mixing.labels; labels && !labels->judged()) {
     rows.push_back({name, "not judged", "not judged"});
   } else if (labels) {
-    rows.push_back({name, decimal(labels->mean, 1) + ", " + std::to_string(labels->least),
-                    decimal(labels->shuffle_mean, 1) + ", " + std::to_string(labels->shuffle_least)});
+    rows.push_back({name, format::fixed(labels->mean, 1) + ", " + std::to_string(labels->least),
+                    format::fixed(labels->shuffle_mean, 1) + ", " + std::to_string(labels->shuffle_least)});
   }
   return rows;
 }
@@ -153,15 +154,15 @@ std::vector<std::string> advice(const PlanReport& report) {
     sentences.push_back(few_text(mixing) + "; " + spread_advice(report));
   }
   if (has(MixingFlaw::few_labels)) {
-    sentences.push_back("a batch has " + decimal(mixing.labels->mean, 1) + " labels, in a true shuffle " +
-                        decimal(mixing.labels->shuffle_mean, 1) + "; pack with convert --shuffle; or " +
+    sentences.push_back("a batch has " + format::fixed(mixing.labels->mean, 1) + " labels, in a true shuffle " +
+                        format::fixed(mixing.labels->shuffle_mean, 1) + "; pack with convert --shuffle; or " +
                         spread_advice(report));
   }
   // For a plan that does not mix at all, one sentence is enough.
   if (report.plan.options().order == OrderKind::sequential && !sentences.empty()) return sentences;
   if (has(MixingFlaw::same_places)) {
     sentences.push_back("records come at similar steps in both epochs, with a correlation of " +
-                        decimal(mixing.plan.correlation.value_or(0), 2) + "; use --order global");
+                        format::fixed(mixing.plan.correlation.value_or(0), 2) + "; use --order global");
   }
   if (has(MixingFlaw::same_mates)) {
     const double most = std::max(mixing.plan.rank.shared.value_or(0), mixing.plan.global.shared.value_or(0));

@@ -13,6 +13,7 @@
 #include <dovetail/shard_line.h>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "format/words/plan_words.h"
 #include "tools/command/render.h"
@@ -255,7 +256,7 @@ void Drawing::draw_ranks() {
     bytes.push_back(static_cast<double>(share.bytes_estimate));
     if (share.shards) shards.push_back(static_cast<double>(*share.shards));
   }
-  const auto plain = [](double value) { return decimal(value, 0); };
+  const auto plain = [](double value) { return format::fixed(value, 0); };
   const double width = (kInner - 60) / 3;
   draw_bars(kMargin, width, "records", records, plain);
   draw_bars(kMargin + width + 30, width, "bytes (estimate)", bytes,

@@ -2,11 +2,12 @@
 #include "tools/plan/weights.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
+
+#include "format/text/number_text.h"
 
 namespace dovetail::tools {
 
@@ -28,22 +29,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::optional<std::uint64_t> parse_whole(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 std::optional<Decimal> parse_decimal(std::string_view text) {
   const std::size_t point = text.find('.');
   if (point == std::string_view::npos) {
-    const auto whole = parse_whole(text);
+    const auto whole = format::parse_number<std::uint64_t>(text);
     return whole ? std::optional(Decimal{*whole, 0}) : std::nullopt;
   }
   const std::string_view decimals = text.substr(point + 1);
-  const auto digits = parse_whole(std::string(text.substr(0, point)) + std::string(decimals));
+  const auto digits = format::parse_number<std::uint64_t>(std::string(text.substr(0, point)) + std::string(decimals));
   if (!digits || decimals.empty()) return std::nullopt;
   return Decimal{*digits, static_cast<std::uint32_t>(decimals.size())};
 }
@@ -79,7 +72,7 @@ std::optional<std::vector<std::uint32_t>> parse_list(std::string_view text, char
 std::optional<MixWeights> parse_entry(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
-  const auto step = parse_whole(text.substr(0, equals));
+  const auto step = format::parse_number<std::uint64_t>(text.substr(0, equals));
   auto weights = parse_list(text.substr(equals + 1), ':');
   if (!step || !weights) return std::nullopt;
   return MixWeights{*step, std::move(*weights)};

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/records/range.h"
 
-#include <charconv>
 #include <string>
+
+#include "format/text/number_text.h"
 
 namespace dovetail::tools {
 
-namespace {
-
-bool parse_number(std::string_view text, std::uint64_t& value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  return failure == std::errc() && stop == end;
-}
-
-}  // namespace
-
 Result<IdRange> parse_range(std::string_view text) {
-  IdRange range;
   const std::size_t colon = text.find(':');
-  bool good = colon != std::string_view::npos;
-  if (good && colon > 0) good = parse_number(text.substr(0, colon), range.first);
-  if (good && colon + 1 < text.size()) good = parse_number(text.substr(colon + 1), range.end.emplace());
-  if (good && range.end && *range.end < range.first) good = false;
-  if (good) return range;
+  if (colon != std::string_view::npos) {
+    const bool to_end = colon + 1 == text.size();
+    const auto first = format::parse_number<std::uint64_t>(colon == 0 ? "0" : text.substr(0, colon));
+    const auto end = to_end ? std::nullopt : format::parse_number<std::uint64_t>(text.substr(colon + 1));
+    if (first && (to_end || (end && *end >= *first))) return IdRange{*first, end};
+  }
   return Error(Errc::invalid_option, "--range = " + std::string(text) +
                                          ": it must be A:B, A: or :B with record numbers A <= B; B is not included");
 }
