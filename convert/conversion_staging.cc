@@ -8,9 +8,9 @@
 
 #include "convert/conversion.h"
 #include "format/layout.h"
+#include "format/staging_names.h"
 #include "format/try.h"
 #include "writer/dataset_files.h"
-#include "writer/output_file.h"
 #include "writer/target.h"
 
 namespace dovetail::detail {
@@ -104,10 +104,10 @@ Result<void> Conversion::remove_earlier(bool only_partial) const {
   const std::uint32_t end = first_shard_of(part_.number + 1, part_.parts, shards);
   const auto is_own = [&](const std::string& name) {
     if (name == format::kManifestName) return true;  // left by a merge that was stopped
-    const bool partial = is_partial_name(name);
+    const bool partial = format::is_partial_name(name);
     if (only_partial && !partial) return false;
     if (own_.has(name)) return name != own_.lock();
-    const auto shard = shard_number_of(final_name(name));
+    const auto shard = shard_number_of(format::final_name(name));
     return shard ? *shard >= begin && *shard < end : !options_.part && partial;
   };
   DOVETAIL_ASSIGN(const auto names, dataset_names(staged));

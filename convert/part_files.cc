@@ -89,7 +89,7 @@ std::optional<ConvertPart> PartFiles::part_of(std::string_view name) {
 }
 
 bool PartFiles::has(std::string_view name) const {
-  name = final_name(name);
+  name = format::final_name(name);
   return name.starts_with(prefix_) && (name == lock() || name == conversion() || name == manifest());
 }
 

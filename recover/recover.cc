@@ -122,7 +122,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   DOVETAIL_TRY(check_target(target, options.overwrite));
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
-  const bool named_shard = source.ends_with(format::kShardSuffix) || detail::is_partial_name(source);
+  const bool named_shard = source.ends_with(format::kShardSuffix) || format::is_partial_name(source);
   if (!shard && shard.error().is(Errc::not_dovetail) && !named_shard) {
     return Error(Errc::foreign_file,
                  shard.error().detail() +

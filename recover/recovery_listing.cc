@@ -26,7 +26,6 @@
 #include "sources/bytes/names.h"
 #include "writer/dataset_files.h"
 #include "writer/file_lock.h"
-#include "writer/output_file.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -56,9 +55,9 @@ std::string path_in(const std::string& folder, const Candidate& candidate) {
 // disks; these are no shards.
 std::optional<Candidate> candidate_of(const std::string& name) {
   if (name.starts_with("._")) return std::nullopt;
-  const std::string_view shard = final_name(name);
+  const std::string_view shard = format::final_name(name);
   if (!shard.ends_with(format::kShardSuffix) || shard == format::kManifestName) return std::nullopt;
-  return Candidate{.name = name, .finished = !is_partial_name(name), .number = shard_number_of(shard)};
+  return Candidate{.name = name, .finished = !format::is_partial_name(name), .number = shard_number_of(shard)};
 }
 
 bool has_reserved_number(const Candidate& candidate) noexcept {

@@ -16,6 +16,7 @@
 #include "format/text/utf8.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
+#include "format/words/convert_words.h"
 #include "sources/bytes/byte_stream.h"
 #include "sources/bytes/decoder.h"
 #include "sources/bytes/names.h"
@@ -106,6 +107,16 @@ Error disagreement(SourceFormat promised, SourceFormat found, ByteView head, con
   return Error(Errc::unknown_format, "its name is that of " + name + ", but " + why + "; give --from " + name +
                                          " to read it as that anyway, or --from " + bytes)
       .in_file(path);
+}
+
+std::string format_advice() {
+  std::string advice = "give the format with --from ";
+  for (const auto& [word, format] : format::kSourceFormatWords) {
+    if (format == SourceFormat::detect) continue;
+    if (!advice.ends_with(' ')) advice += format == format::kSourceFormatWords.back().second ? " or " : ", ";
+    advice += word;
+  }
+  return advice;
 }
 
 // The error for a file whose beginning matches no known format.
@@ -227,10 +238,6 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
   return FileKind{wanted, wanted == SourceFormat::mds ? Compression::none : compression_of_magic(head)};
-}
-
-const char* format_advice() noexcept {
-  return "give the format with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx, dovetail or folder";
 }
 
 }  // namespace dovetail::detail

@@ -34,7 +34,4 @@ Result<FileKind> detect_bytes(const SourceFile& file);
 ///         the bytes do not; the system's.
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted);
 
-/// "give the format with --from ...", with the formats that a file can have.
-const char* format_advice() noexcept;
-
 }  // namespace dovetail::detail

@@ -13,6 +13,7 @@
 
 #include "format/layout.h"
 #include "format/staging_names.h"
+#include "format/text/wildcard.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"
@@ -22,7 +23,6 @@
 #include "sources/foreign_formats.h"
 #include "sources/left_out.h"
 #include "sources/shard_records.h"
-#include "writer/output_file.h"
 
 namespace dovetail::detail {
 namespace {
@@ -36,19 +36,19 @@ bool leads_nowhere(const Error& of_link) {
 // Refuse the folder: the missing files would be left out silently.
 Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
-  const std::string shard = std::string(format::kShardSuffix) + std::string(kPartialMark);
+  const std::string_view written = format::final_name(name);
   std::string why;
   if (format::marks_staging(name)) {
     why =
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
         std::string(format::target_of_staging(shown)) + "` if all of its parts are finished";
-  } else if (name.starts_with('.' + std::string(format::kManifestName) + std::string(kPartialMark))) {
+  } else if (written == format::kManifestName) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "
         "want with a pattern, '" +
         folder + "*" + format::kShardSuffix + "'";
-  } else if (name.find(shard) != std::string::npos) {
+  } else if (written.ends_with(format::kShardSuffix)) {
     why =
         "shards are being written here, or their writer was stopped; write them again, or save their intact records "
         "with "
@@ -323,7 +323,7 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
   Result<SourceListing> listing = status ? Result<SourceListing>(SourceListing{}) : status.error();
   if (!status) {
     if (auto address = advice_on_address(path)) return Error(Errc::unknown_format, *address).in_file(path);
-    if (path.find_first_of("*?[") != std::string::npos) listing = list_pattern(path, options, status.error());
+    if (format::has_wildcard(path)) listing = list_pattern(path, options, status.error());
   } else if (S_ISDIR(status->st_mode)) {
     const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();
     if (packed && !may_be_dataset) return packed_already(path);

@@ -15,6 +15,7 @@
 #include "convert/shard_jobs.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
+#include "format/staging_names.h"
 #include "format/text/lower_case.h"
 #include "format/text/number_text.h"
 #include "format/tfrecord/tfrecord_name.h"
@@ -295,9 +296,9 @@ class Export {
     const auto there = folder_->names();
     if (!there) return;
     for (const std::string& name : *there) {
-      const std::size_t mark = name.rfind(detail::kPartialMark);
+      const std::size_t mark = name.rfind(format::kPartialMark);
       if (mark == std::string::npos) continue;
-      const std::string_view begin = std::string_view(name).substr(0, mark + detail::kPartialMark.size());
+      const std::string_view begin = std::string_view(name).substr(0, mark + format::kPartialMark.size());
       const bool of_other = targets_.many && is_export_name(std::string_view(name).substr(1, mark - 1));
       if ((begins.contains(begin) || of_other) && !detail::is_locked(*folder_, name)) (void)folder_->remove(name);
     }

@@ -16,6 +16,7 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/text/wildcard.h"
 #include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/interrupt.h"
@@ -134,7 +135,7 @@ Result<void> check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     DOVETAIL_TRY(check_local(file));
     std::error_code unknown;
-    if (file.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(file, unknown)) {
+    if (format::has_wildcard(file) && !std::filesystem::exists(file, unknown)) {
       return Error(Errc::empty_input,
                    "no such file; the shell expands a pattern only if it matches files and is not "
                    "quoted")

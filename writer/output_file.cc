@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "format/staging_names.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -35,16 +36,7 @@ std::string name_in_partial(const std::string& name) {
 }  // namespace
 
 std::string partial_name_begin(const std::string& name) {
-  return '.' + name_in_partial(name) + std::string(kPartialMark);
-}
-
-bool is_partial_name(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with('.') && name.find(kPartialMark) != std::string_view::npos;
-}
-
-std::string_view final_name(std::string_view name) {
-  return is_partial_name(name) ? name.substr(1, name.rfind(kPartialMark) - 1) : name;
+  return '.' + name_in_partial(name) + std::string(format::kPartialMark);
 }
 
 std::string random_partial_name(const std::string& name) {

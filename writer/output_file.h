@@ -79,15 +79,6 @@ std::string partial_name_begin(const std::string& name);
 /// Returns a unique partial name: `.NAME.partial-PID-RANDOM`.
 std::string random_partial_name(const std::string& name);
 
-/// In the names of files being written, this comes before the unique part.
-inline constexpr std::string_view kPartialMark = ".partial-";
-/// Returns whether a name or path is that of a partial file: `.NAME.partial-PID-RANDOM`. Its writer
-/// is running or was killed.
-bool is_partial_name(std::string_view path);
-/// Returns the final name of a partial file, and other names unchanged. The middle of a long name
-/// is missing.
-std::string_view final_name(std::string_view name);
-
 /// Renames within a folder. If the target exists, returns EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;
 /// The same by a hard link, for file systems whose rename cannot refuse to replace.

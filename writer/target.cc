@@ -24,7 +24,7 @@ namespace dovetail::detail {
 namespace {
 
 bool is_dataset_file(const std::string& name) {
-  return name == format::kManifestName || shard_number_of(name) || is_partial_name(name);
+  return name == format::kManifestName || shard_number_of(name) || format::is_partial_name(name);
 }
 
 Error subfolder_wanted(const std::string& target, const std::string& why) {

@@ -30,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexSuffix = format::kTfrecordIndexSuffix;
-constexpr std::string_view kShardPrefix = "shard-";  // the prefix that writers use
 
 bool is_index_name(std::string_view path) {
   return path.ends_with(kIndexSuffix);
@@ -40,11 +39,9 @@ bool is_manifest_name(std::string_view path) {
   return name_of(path) == format::kManifestName;
 }
 
-constexpr std::string_view kUnfinishedManifest = ".manifest.dvt.partial-";
-
 /// Whether an entry of this name makes its folder a dataset, finished or not.
 bool marks_dataset(std::string_view name) {
-  return name == format::kManifestName || format::marks_staging(name) || name.starts_with(kUnfinishedManifest);
+  return format::final_name(name) == format::kManifestName || format::marks_staging(name);
 }
 
 Error unfinished_conversion(const std::string& folder) {
@@ -70,7 +67,8 @@ Error no_tfrecord(const std::string& path) {
 std::string altered_shard_name(std::string_view name) {
   const bool packed = format::cut_packing(name);
   std::string lower = format::lower_case(name);
-  if (packed && format::set_name(name_of(lower)) == std::string(kShardPrefix) + '#') lower += format::kShardSuffix;
+  if (packed && format::set_name(name_of(lower)) == std::string(format::kShardPrefix) + '#')
+    lower += format::kShardSuffix;
   return lower.ends_with(format::kShardSuffix) ? lower : std::string();
 }
 
@@ -112,7 +110,7 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     if (special && !of_set && !format::has_tfrecord_name(name)) continue;
     auto ends = read_shard_ends(path);
     if (ends && format::has_tfrecord_name(name)) return no_tfrecord(path);
-    if (ends && name_of(name).starts_with(kShardPrefix)) return renamed_shard(path);
+    if (ends && name_of(name).starts_with(format::kShardPrefix)) return renamed_shard(path);
     if (ends) continue;  // a shard by another name; such files are ignored
     const Error& error = ends.error();
     const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();
@@ -135,7 +133,7 @@ Error no_shards(const std::string& folder) {
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
-    if (!name.starts_with('.') || name.find(".dvt.partial-") == std::string::npos) continue;
+    if (!format::is_partial_name(name) || !format::final_name(name).ends_with(format::kShardSuffix)) continue;
     return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only shard is " +
                                        name + "; write it again, or save its intact records with `dovetail recover " +
                                        folder + " TARGET`")
@@ -158,7 +156,7 @@ Result<void> refuse_unfinished(const std::string& folder) {
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
     if (format::marks_staging(name)) return unfinished_conversion(folder);
-    if (!name.starts_with(kUnfinishedManifest)) continue;
+    if (!format::is_partial_name(name) || format::final_name(name) != format::kManifestName) continue;
     return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only manifest is " +
                                        name + "; write it again, or name the shards that you want with a pattern, " +
                                        shard_pattern(folder))
@@ -273,7 +271,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       std::error_code refused;
       std::error_code unknown;
       const fs::file_type type = it->symlink_status(refused).type();
-      const bool of_shard = name.starts_with(kShardPrefix) && name.ends_with(format::kShardSuffix);
+      const bool of_shard = name.starts_with(format::kShardPrefix) && name.ends_with(format::kShardSuffix);
       if (of_shard && it->is_directory(unknown)) {
         return Error(Errc::not_dovetail, "this folder has the name of a shard; remove it, or rename it")
             .in_file(join_path(listed, name));

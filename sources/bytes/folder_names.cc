@@ -33,7 +33,7 @@ Result<FolderNames> names_in(const std::string& folder) {
       found.names.push_back(std::move(name));
     } else if (name != "." && name != "..") {
       ++found.hidden;
-      const bool unfinished = is_partial_name(name) && !name.starts_with(unnamed);
+      const bool unfinished = format::is_partial_name(name) && !name.starts_with(unnamed);
       if (format::marks_staging(name)) {
         mark = std::move(name);
       } else if (unfinished && (found.unfinished.empty() || name < found.unfinished)) {
