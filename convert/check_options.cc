@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
 
-Error out_of_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
-  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
-                                         std::to_string(least) + " to " + std::to_string(most));
-}
-
 namespace fs = std::filesystem;
 
 bool lies_in(const fs::path& path, const fs::path& folder) {
@@ -92,18 +87,16 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
         "writer.shards, writer.expected_records and writer.encode_threads do not apply to conversions; use shards "
         "and jobs");
   }
-  if (options.shards > kMaxShards) return out_of_range("shards", options.shards, 0, kMaxShards);
-  if (options.jobs > kMaxEncodeThreads) return out_of_range("jobs", options.jobs, 0, kMaxEncodeThreads);
-  if (options.memory_bytes < kLeastMemory) {
-    return out_of_range("memory_bytes", options.memory_bytes, kLeastMemory, ~std::uint64_t{0});
-  }
+  DOVETAIL_TRY(check_range("shards", options.shards, 0, kMaxShards));
+  DOVETAIL_TRY(check_range("jobs", options.jobs, 0, kMaxThreads));
+  DOVETAIL_TRY(check_range("memory_bytes", options.memory_bytes, kLeastMemory, ~std::uint64_t{0}));
   if (options.infer_schema && options.writer.shard.schema) {
     return Error(Errc::invalid_option, "infer_schema: a schema is given too; leave one of them out");
   }
   if (options.part) {
     const ConvertPart& part = *options.part;
-    if (part.parts == 0 || part.parts > kMaxParts) return out_of_range("part.parts", part.parts, 1, kMaxParts);
-    if (part.number >= part.parts) return out_of_range("part.number", part.number, 0, part.parts - 1);
+    DOVETAIL_TRY(check_range("part.parts", part.parts, 1, kMaxParts));
+    DOVETAIL_TRY(check_range("part.number", part.number, 0, part.parts - 1));
   }
   for (const std::string& source : options.sources) {
     DOVETAIL_TRY(check_sources_outside(folder, source));

@@ -27,6 +27,7 @@
 #include "tfrecord/tfrecord_output.h"
 #include "writer/file_lock.h"
 #include "writer/output_file.h"
+#include "writer/writer_options.h"
 
 namespace dovetail {
 
@@ -75,14 +76,8 @@ struct Targets {
   bool many = true;  ///< All files of a folder; otherwise one named file.
 };
 
-Result<void> check_files(std::uint64_t files) {
-  if (files <= kMaxFiles) return {};
-  return Error(Errc::invalid_option,
-               "files = " + std::to_string(files) + ": it must be 0 to " + std::to_string(kMaxFiles));
-}
-
 Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
-  DOVETAIL_TRY(check_files(files));
+  DOVETAIL_TRY(detail::check_range("files", files, 0, kMaxFiles));
   std::error_code failed;
   if (format::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
     if (files != 1) {
@@ -336,7 +331,8 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
 
 Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
   if (target.empty()) return Error(Errc::invalid_option, "target = \"\": it must name a file or a folder");
-  DOVETAIL_TRY(check_files(options.files));
+  DOVETAIL_TRY(detail::check_range("files", options.files, 0, kMaxFiles));
+  DOVETAIL_TRY(detail::check_range("jobs", options.jobs, 0, detail::kMaxThreads));
   if (std::any_of(options.sources.begin(), options.sources.end(), detail::is_stream)) {
     DOVETAIL_TRY(check_targets(target, options));
   }

@@ -31,6 +31,7 @@
 #include "sources/bytes/source_file.h"
 #include "sources/detect.h"
 #include "tfrecord/dali_index.h"
+#include "writer/writer_options.h"
 
 namespace dovetail {
 
@@ -121,16 +122,10 @@ class BlockList {
 };
 
 Result<void> check_options(const TfrecordIndexOptions& options) {
-  const auto check = [](const char* name, std::uint64_t value, std::uint64_t least,
-                        std::uint64_t most) -> Result<void> {
-    if (value >= least && value <= most) return {};
-    return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": it must be " +
-                                           std::to_string(least) + " to " + std::to_string(most));
-  };
   using namespace format;
-  DOVETAIL_TRY(check("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
-  DOVETAIL_TRY(check("run_bytes", options.run_bytes, 1, kMaxRunBytes));
-  return check("run_records", options.run_records, 0, kMaxRunRecords);
+  DOVETAIL_TRY(detail::check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
+  DOVETAIL_TRY(detail::check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes));
+  return detail::check_range("run_records", options.run_records, 0, kMaxRunRecords);
 }
 
 Result<detail::SourceFile> open_plain(const std::string& path) {

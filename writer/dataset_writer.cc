@@ -56,7 +56,7 @@ class DatasetWriter::Impl {
                                                                 .metadata = detail::make_metadata(options_.shard),
                                                                 .codec = options_.shard.codec,
                                                                 .codec_level = options_.shard.codec_level,
-                                                                .threads = std::min(threads, detail::kMaxEncodeThreads),
+                                                                .threads = std::min(threads, detail::kMaxThreads),
                                                                 .on_shard = [this](detail::FinishedShard shard) {
                                                                   return keep(std::move(shard));
                                                                 }}));

@@ -17,7 +17,7 @@ Result<std::unique_ptr<ShardStream>> ShardStream::start(std::shared_ptr<const Ou
                                                 .metadata = make_metadata(shard),
                                                 .codec = shard.codec,
                                                 .codec_level = shard.codec_level,
-                                                .threads = std::min(std::max(settings.threads, 1u), kMaxEncodeThreads),
+                                                .threads = std::min(std::max(settings.threads, 1u), kMaxThreads),
                                                 .queued_bytes = settings.queued_bytes,
                                                 .on_shard = std::move(on_shard)});
   if (!pipeline) return pipeline.error();

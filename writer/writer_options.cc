@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/writer_options.h"
 
-#include <cstdint>
-
 #include "format/layout.h"
 #include "format/try.h"
 
@@ -12,13 +10,13 @@ namespace {
 
 constexpr std::uint32_t kMaxCodecLevel = 19;
 
+}  // namespace
+
 Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
   if (value >= least && value <= most) return {};
   return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": it must be " +
                                          std::to_string(least) + " to " + std::to_string(most));
 }
-
-}  // namespace
 
 Result<void> validate(const WriterOptions& options) {
   using namespace format;
@@ -45,7 +43,7 @@ Result<void> validate(const DatasetWriterOptions& options) {
   if (options.shards != 0 && options.expected_records == 0) {
     return Error(Errc::invalid_option, "expected_records = 0: give it with shards = " + std::to_string(options.shards));
   }
-  return check_range("encode_threads", options.encode_threads, 0, kMaxEncodeThreads);
+  return check_range("encode_threads", options.encode_threads, 0, kMaxThreads);
 }
 
 Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <dovetail/dataset_writer.h>
@@ -12,9 +13,10 @@
 
 namespace dovetail::detail {
 
-/// The shard number of manifests. Shards of records have smaller numbers.
-inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFF;
-inline constexpr unsigned kMaxEncodeThreads = 1024;
+inline constexpr unsigned kMaxThreads = 1024;
+
+/// Errors: `invalid_option` if an option's value is not in [least, most].
+Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most);
 
 /// Errors: `invalid_option`, naming the field, its value and the allowed values.
 Result<void> validate(const WriterOptions& options);

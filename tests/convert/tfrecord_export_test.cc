@@ -206,6 +206,15 @@ TEST_F(TfrecordExportTest, TakesOtherSourcesToo) {
             test::tfrecord_bytes(all_));
 }
 
+TEST_F(TfrecordExportTest, RefusesOptionsOutOfRange) {
+  TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
+  wanted.jobs = 1025;
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option).saying("jobs = 1025"));
+  wanted.jobs = 1024;
+  wanted.files = 100'000;
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option).saying("files = 100000"));
+}
+
 TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
   const std::string dataset = packed(4);
   const std::string shard = dataset + "/shard-000002.dvt";
