@@ -169,7 +169,7 @@ boost::json::value to_json(const std::vector<RankStats>& ranks) {
   for (const RankStats& stats : ranks) {
     boost::json::object shares;
     for (std::size_t state = 0; state != kStates.size(); ++state) shares[kStates[state].name] = stats.share(state);
-    list.push_back(boost::json::object{{"file", stats.file},
+    list.push_back(boost::json::object{{"file", format::to_utf8(stats.file)},
                                        {"rank", stats.rank ? boost::json::value(*stats.rank) : boost::json::value()},
                                        {"rows", stats.rows},
                                        {"bytes", stats.bytes},

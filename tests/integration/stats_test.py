@@ -109,6 +109,10 @@ class StatsTest(CommandTest):
         self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
                       run_json("stats", decoding)["verdict"])
 
+    def test_names_of_files_that_are_not_utf8_leave_the_output_json(self):
+        bare = self.statistics(0, os.fsdecode(b"rank-\xff.json"))
+        self.assertEqual(run_json("stats", bare)["ranks"][0]["file"], self.path("rank-\ufffd.json"))
+
     def test_what_is_no_statistics_is_refused(self):
         good = json.dumps({"rank": 0, "stats": {"rows": 1}})
         wrong = ("", "text", "[]", "{}", '{"stats": 3}', '{"stats": {}}', good, '{"rank": -1, "stats": {}}')
