@@ -16,6 +16,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
+#include "tools/command/lost_ranges.h"
 #include "tools/command/progress.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
@@ -35,14 +36,6 @@ struct RecoverArguments {
 };
 
 boost::json::object to_json(const RecoverReport& report) {
-  boost::json::array lost;
-  for (const LostRange& region : report.lost) {
-    lost.push_back(boost::json::object{{"file", format::to_utf8(region.file)},
-                                       {"offset", region.offset},
-                                       {"bytes", region.bytes},
-                                       {"records", boost::json::array{region.first_record, region.end_record}},
-                                       {"reason", format::to_utf8(region.reason)}});
-  }
   boost::json::array passed_over;
   for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(format::to_utf8(file)));
   boost::json::array not_shards;
@@ -58,7 +51,7 @@ boost::json::object to_json(const RecoverReport& report) {
           {"unreadable_bytes", report.unreadable_bytes},
           {"shards", report.shards.size()},
           {"dataset_id", report.dataset_id.to_hex()},
-          {"lost", std::move(lost)},
+          {"lost", lost_json(report.lost)},
           {"lost_regions", report.lost_regions},
           {"lost_records", report.lost_records},
           {"passed_over", std::move(passed_over)},
@@ -66,18 +59,7 @@ boost::json::object to_json(const RecoverReport& report) {
 }
 
 std::string to_text(const RecoverReport& report) {
-  std::string text;
-  for (const LostRange& region : report.lost) {
-    text += format::visible(region.file) + ':' + std::to_string(region.offset) + ": ";
-    if (region.bytes > 0) text += format::count_of(region.bytes, "byte") + ": ";
-    if (region.end_record > region.first_record) {
-      text += "records [" + std::to_string(region.first_record) + ", " + std::to_string(region.end_record) + "): ";
-    }
-    text += format::visible(region.reason) + '\n';
-  }
-  if (report.lost_regions > report.lost.size()) {
-    text += "and " + format::count_of(report.lost_regions - report.lost.size(), "more place") + "\n";
-  }
+  std::string text = lost_text(report.lost, report.lost_regions);
   for (const std::string& file : report.passed_over) {
     text += format::visible(file) + ": not read: another file of the same shard is\n";
   }

@@ -105,6 +105,8 @@ struct DOVETAIL_EXPORT VerifyReport {
   /// manifests among shards.
   std::vector<Error> unreadable;
   bool ok() const noexcept { return damaged.empty() && unreadable.empty(); }
+  /// Adds another report, whose shards come after these.
+  VerifyReport& operator+=(VerifyReport other);
 };
 
 /// Reads and checks everything: headers, padding, checksums, lengths, index, footer and

@@ -46,15 +46,6 @@ struct Manner {
   }
 };
 
-void append(VerifyReport& whole, VerifyReport part) {
-  const std::uint64_t unlisted = part.damaged_places - part.damaged.size();
-  whole.records += part.records;
-  whole.blocks += part.blocks;
-  for (LostRange& damage : part.damaged) detail::tell_damage(std::move(damage), whole);
-  whole.damaged_places += unlisted;
-  std::move(part.unreadable.begin(), part.unreadable.end(), std::back_inserter(whole.unreadable));
-}
-
 // Errors that end the verification. Other errors affect their own file only.
 bool ends_verifying(const Error& error) {
   return error.kind() == ErrorKind::cancelled || error.code() == boost::system::errc::not_enough_memory;
@@ -151,7 +142,7 @@ Result<VerifyReport> verify_below(const std::string& folder, const Manner& manne
     return report;
   }
   DOVETAIL_ASSIGN(auto shards, verify_without_manifest(folder, below->shards, Gaps::damage, manner));
-  append(report, std::move(shards));
+  report += std::move(shards);
   return report;
 }
 
@@ -202,6 +193,16 @@ Result<bool> is_manifest_file(const std::string& path) {
 }
 
 }  // namespace
+
+VerifyReport& VerifyReport::operator+=(VerifyReport other) {
+  const std::uint64_t unlisted = other.damaged_places - other.damaged.size();
+  records += other.records;
+  blocks += other.blocks;
+  for (LostRange& damage : other.damaged) detail::tell_damage(std::move(damage), *this);
+  damaged_places += unlisted;
+  std::move(other.unreadable.begin(), other.unreadable.end(), std::back_inserter(unreadable));
+  return *this;
+}
 
 Result<VerifyReport> verify(const std::string& path, unsigned threads, const std::function<bool()>& cancelled) {
   const Manner manner{threads, cancelled};

@@ -131,6 +131,23 @@ TEST_F(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted)
   }
 }
 
+TEST_F(VerifyTest, ReportsAddUpAndTogetherListNoMorePlacesThanOne) {
+  VerifyReport report{.records = 1, .blocks = 2, .damaged = {}, .unreadable = {}};
+  for (std::uint64_t place = 0; place < detail::kMostDamagedListed; ++place) {
+    detail::tell_damage({.file = "first", .offset = place, .reason = {}}, report);
+  }
+  VerifyReport other{.records = 10, .blocks = 20, .damaged = {}, .damaged_places = 7, .unreadable = {}};
+  other.damaged.push_back({.file = "other", .reason = {}});  // further places are not listed
+  other.unreadable.push_back(Error(Errc::truncated));
+  report += std::move(other);
+  EXPECT_EQ(report.records, 11u);
+  EXPECT_EQ(report.blocks, 22u);
+  EXPECT_EQ(report.damaged_places, detail::kMostDamagedListed + 7);
+  EXPECT_EQ(report.damaged.size(), detail::kMostDamagedListed);
+  EXPECT_EQ(report.damaged.back().file, "first");
+  EXPECT_EQ(report.unreadable.size(), 1u);
+}
+
 TEST_F(VerifyTest, AnUnfinishedShardLosesWhatTheManifestPromised) {
   write_dataset(folder_.path(), 3, 20);
   const std::string path = folder_.path("shard-1.dvt");
