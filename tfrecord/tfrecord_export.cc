@@ -35,6 +35,17 @@ std::string_view to_string(TfrecordCompression compression) noexcept {
   return format::word_of(format::kTfrecordCompressionWords, compression);
 }
 
+TfrecordExportOptions export_options(const ConvertOptions& options) {
+  TfrecordExportOptions taken{.sources = options.sources,
+                              .from = options.from,
+                              .source = options.source,
+                              .files = options.shards,
+                              .overwrite = options.writer.shard.overwrite,
+                              .jobs = options.jobs};
+  taken.source.max_record_bytes = options.writer.shard.max_record_bytes;
+  return taken;
+}
+
 namespace {
 
 namespace fs = std::filesystem;

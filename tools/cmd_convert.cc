@@ -17,6 +17,7 @@
 #include "format/try.h"
 #include "format/words/convert_words.h"
 #include "tools/command/commands.h"
+#include "tools/command/dataset_id_flag.h"
 #include "tools/command/input_arguments.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
@@ -83,16 +84,12 @@ Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& s
   for (const std::string& pair : arguments.types) {
     const std::size_t equals = pair.rfind('=');
     const std::string word = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
-    bool known = false;
-    for (const ColumnType type : {ColumnType::bytes, ColumnType::int64, ColumnType::real}) {
-      if (word != to_string(type)) continue;
-      source.csv.types[pair.substr(0, equals)] = type;
-      known = true;
-    }
-    if (!known) {
+    const auto type = format::value_of(format::kColumnTypeWords, word);
+    if (!type) {
       return Error(Errc::invalid_option,
                    "--csv-type " + pair + ": it must be COLUMN=bytes, COLUMN=int64 or COLUMN=real");
     }
+    source.csv.types[pair.substr(0, equals)] = *type;
   }
   return {};
 }
@@ -101,12 +98,7 @@ Result<void> complete(ConvertArguments& arguments) {
   ConvertOptions& options = arguments.convert;
   DOVETAIL_TRY(complete_source(arguments, options.source));
   options.resume = !arguments.no_resume;
-  if (!arguments.dataset_id.empty()) {
-    const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
-    if (!id)
-      return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
-    options.writer.shard.dataset_id = *id;
-  }
+  DOVETAIL_ASSIGN(options.writer.shard.dataset_id, dataset_id_of(arguments.dataset_id));
   options.infer_schema = arguments.schema == "infer";
   if (!arguments.schema.empty() && !options.infer_schema) {
     DOVETAIL_ASSIGN(options.writer.shard.schema, parse_schema(arguments.schema));
@@ -193,15 +185,8 @@ void warn_of_skips(const Report& report) {
 }
 
 Result<TfrecordExportReport> export_with_progress(const ConvertArguments& arguments) {
-  TfrecordExportOptions options;
-  options.sources = arguments.convert.sources;
-  options.from = arguments.convert.from;
-  options.source = arguments.convert.source;
-  options.source.max_record_bytes = arguments.convert.writer.shard.max_record_bytes;
+  TfrecordExportOptions options = export_options(arguments.convert);
   options.compression = arguments.compression;
-  options.files = arguments.convert.shards;
-  options.overwrite = arguments.convert.writer.shard.overwrite;
-  options.jobs = arguments.convert.jobs;
   Progress progress("exporting");
   options.progress = [&progress](const ConvertProgress& done) {
     show(progress, done);
@@ -341,9 +326,7 @@ void add_convert(CommandLine& line) {
                "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"; infer: derive "
                "it by reading the sources once more")
           .shown_as("COLUMNS"));
-  of_datasets.push_back(
-      flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
-          .shown_as("ID"));
+  of_datasets.push_back(add_dataset_id(flags, arguments->dataset_id));
   flags.add_size("--max-record-bytes", shard.max_record_bytes, "Longest accepted record, in bytes").preset("4G - 1");
   flags.add("--overwrite", shard.overwrite, "Replace an existing dataset, or the files of an export");
   of_datasets.push_back(flags.add("--no-resume", arguments->no_resume,

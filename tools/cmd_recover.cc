@@ -13,6 +13,7 @@
 #include "format/text/visible.h"
 #include "format/try.h"
 #include "tools/command/commands.h"
+#include "tools/command/dataset_id_flag.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
@@ -88,13 +89,7 @@ Result<int> run(const RecoverArguments& arguments) {
   options.overwrite = arguments.overwrite;
   options.allow_outside = arguments.allow_outside;
   options.most_regions = arguments.regions;
-  if (!arguments.dataset_id.empty()) {
-    const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
-    if (!id) {
-      return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
-    }
-    options.dataset_id = *id;
-  }
+  DOVETAIL_ASSIGN(options.dataset_id, dataset_id_of(arguments.dataset_id));
   catch_interrupts();
   std::optional<Progress> progress("recovering");
   options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
@@ -124,7 +119,7 @@ void add_recover(CommandLine& line) {
            "code 1), not after an error")
       .required();
   flags.add("--overwrite", arguments->overwrite, "Replace an existing target, but never the source");
-  flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given");
+  add_dataset_id(flags, arguments->dataset_id);
   flags.add("--allow-outside", arguments->allow_outside, "Follow a manifest to files outside its folder");
   flags.add("--regions", arguments->regions, "List at most this many lost places; all are counted");
   add_json(flags, arguments->json);

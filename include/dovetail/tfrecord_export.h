@@ -51,6 +51,10 @@ struct DOVETAIL_EXPORT TfrecordExportOptions {
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
+/// Returns the options of an export for those of a conversion: `sources`, `from`, `source`,
+/// `shards`, `jobs`, and of the writer's `max_record_bytes` and `overwrite`.
+DOVETAIL_EXPORT TfrecordExportOptions export_options(const ConvertOptions& options);
+
 struct DOVETAIL_EXPORT TfrecordExportReport {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;     ///< Bytes of the records.

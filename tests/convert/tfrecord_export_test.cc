@@ -215,6 +215,21 @@ TEST_F(TfrecordExportTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option).saying("files = 100000"));
 }
 
+TEST_F(TfrecordExportTest, TakesTheOptionsOfAConversion) {
+  ConvertOptions convert{.sources = {"a"}, .from = SourceFormat::lines, .shards = 7, .jobs = 3};
+  convert.source.sample = 0.5;
+  convert.writer.shard.max_record_bytes = 100;
+  convert.writer.shard.overwrite = true;
+  const TfrecordExportOptions taken = export_options(convert);
+  EXPECT_THAT(taken.sources, ElementsAre("a"));
+  EXPECT_EQ(taken.from, SourceFormat::lines);
+  EXPECT_EQ(taken.source.sample, 0.5);
+  EXPECT_EQ(taken.source.max_record_bytes, 100u);
+  EXPECT_EQ(taken.files, 7u);
+  EXPECT_TRUE(taken.overwrite);
+  EXPECT_EQ(taken.jobs, 3u);
+}
+
 TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
   const std::string dataset = packed(4);
   const std::string shard = dataset + "/shard-000002.dvt";
