@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail index`: makes shards of TFRecord files where they are.
-#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <set>
+#include <string>
 #include <system_error>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include <dovetail/tfrecord_index.h>
@@ -35,77 +32,10 @@ constexpr char kDaliSuffix[] = ".idx";
 struct IndexArguments {
   std::vector<std::string> files;
   TfrecordIndexOptions index;
+  TfrecordIndexJobs jobs;
   bool write_dali = false;
   bool check_dali = false;
-  bool overwrite = false;
   bool json = false;
-  std::uint32_t jobs = 0;
-};
-
-/// Indexes several files at a time; the reports are in the order of the files.
-class IndexJobs {
- public:
-  explicit IndexJobs(const IndexArguments& arguments) : arguments_(arguments), reports_(arguments.files.size()) {}
-
-  Result<std::vector<TfrecordIndexReport>> run() {
-    const std::size_t most = arguments_.jobs > 0 ? arguments_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(most, reports_.size()); ++i) others.emplace_back([this] { work(); });
-    work();
-    others.clear();
-    std::vector<TfrecordIndexReport> done;
-    if (failure_) return *failure_;
-    for (Result<TfrecordIndexReport>& report : reports_) done.push_back(std::move(*report));
-    return done;
-  }
-
- private:
-  void work() {
-    for (std::size_t at = next_++; at < reports_.size() && !stopped(); at = next_++) {
-      const std::string& file = arguments_.files[at];
-      TfrecordIndexOptions options = arguments_.index;
-      if (arguments_.check_dali) options.check_dali_index = file + kDaliSuffix;
-      if (arguments_.write_dali) options.write_dali_index = file + kDaliSuffix;
-      std::uint64_t records_before = 0;
-      std::uint64_t bytes_before = 0;
-      options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
-        note(records - std::exchange(records_before, records), bytes - std::exchange(bytes_before, bytes));
-        return !interrupted();
-      };
-      reports_[at] = index_tfrecord(file, options, arguments_.overwrite);
-      if (!reports_[at]) fail(at, reports_[at].error());
-    }
-  }
-
-  void note(std::uint64_t records, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    records_ += records;
-    bytes_ += bytes;
-    progress_.update(records_, bytes_, -1);
-  }
-
-  bool stopped() {
-    const std::lock_guard lock(mutex_);
-    return failure_.has_value();
-  }
-
-  // If several files fail, the error of the first one is returned.
-  void fail(std::size_t file, const Error& failure) {
-    const std::lock_guard lock(mutex_);
-    if (failure_ && failed_file_ < file) return;
-    failed_file_ = file;
-    failure_ = failure;
-  }
-
-  const IndexArguments& arguments_;
-  std::vector<Result<TfrecordIndexReport>> reports_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;
-  std::optional<Error> failure_;
-  std::size_t failed_file_ = 0;
-  std::uint64_t records_ = 0;
-  std::uint64_t bytes_ = 0;
-  Progress progress_{"indexing"};
 };
 
 boost::json::object to_json(const TfrecordIndexReport& report) {
@@ -145,17 +75,34 @@ Result<void> check_files(const std::vector<std::string>& files) {
   return {};
 }
 
+std::vector<TfrecordToIndex> files_of(const IndexArguments& arguments) {
+  std::vector<TfrecordToIndex> files;
+  std::set<std::string> seen;  // two patterns may name the same file
+  for (const std::string& path : arguments.files) {
+    if (!seen.insert(path).second) continue;
+    TfrecordToIndex& file = files.emplace_back(TfrecordToIndex{path, arguments.index});
+    if (arguments.check_dali) file.options.check_dali_index = path + kDaliSuffix;
+    if (arguments.write_dali) file.options.write_dali_index = path + kDaliSuffix;
+  }
+  return files;
+}
+
+Result<std::vector<TfrecordIndexReport>> index_with_progress(IndexArguments& arguments) {
+  Progress progress("indexing");
+  arguments.jobs.progress = [&progress](std::uint64_t records, std::uint64_t bytes) {
+    progress.update(records, bytes, -1);
+    return !interrupted();
+  };
+  return index_tfrecords(files_of(arguments), arguments.jobs);
+}
+
 Result<int> run(IndexArguments& arguments) {
   DOVETAIL_TRY(check_files(arguments.files));
-  // Two patterns may name the same file.
-  std::set<std::string> seen;
-  std::erase_if(arguments.files, [&](const std::string& file) { return !seen.insert(file).second; });
   catch_interrupts();
-  const auto reports = IndexJobs(arguments).run();
-  if (!reports) return reports.error();
-  if (!arguments.json) return print(to_text(*reports));
+  DOVETAIL_ASSIGN(const auto reports, index_with_progress(arguments));
+  if (!arguments.json) return print(to_text(reports));
   boost::json::array files;
-  for (const TfrecordIndexReport& report : *reports) files.push_back(to_json(report));
+  for (const TfrecordIndexReport& report : reports) files.push_back(to_json(report));
   return print(to_line({{"files", std::move(files)}}));
 }
 
@@ -167,7 +114,7 @@ void add_index(CommandLine& line) {
                                 {"dovetail index train.tfrecord", "dovetail index train.tfrecord --overwrite --json"},
                                 [arguments] { return run(*arguments); });
   flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();
-  flags.add("--overwrite", arguments->overwrite, "Replace an index even if it fits its file");
+  flags.add("--overwrite", arguments->jobs.overwrite, "Replace an index even if it fits its file");
   flags.add("--write-dali", arguments->write_dali, "Also write FILE.idx, the text index that DALI reads");
   flags.add("--check-dali", arguments->check_dali, "Compare FILE.idx, made by DALI's tfrecord2idx, with the file");
   flags
@@ -177,7 +124,7 @@ void add_index(CommandLine& line) {
   flags.add_size("--run-bytes", arguments->index.run_bytes, "Target size of a run, the unit of reading, in bytes")
       .preset("64K");
   flags.add("--run-records", arguments->index.run_records, "Records per run; 0 follows from --run-bytes");
-  flags.add("--jobs", arguments->jobs, "Files to index in parallel; 0 uses all cores");
+  flags.add("--jobs", arguments->jobs.jobs, "Files to index in parallel; 0 uses all cores");
   add_json(flags, arguments->json);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <dovetail/error.h>
 #include <dovetail/export.h>
@@ -60,5 +61,26 @@ struct DOVETAIL_EXPORT TfrecordIndexReport {
 DOVETAIL_EXPORT Result<TfrecordIndexReport> index_tfrecord(const std::string& path,
                                                            const TfrecordIndexOptions& options = {},
                                                            bool overwrite = false);
+
+/// A file for `index_tfrecords`.
+struct DOVETAIL_EXPORT TfrecordToIndex {
+  std::string path;
+  TfrecordIndexOptions options = {};  ///< Without `progress`.
+};
+
+struct DOVETAIL_EXPORT TfrecordIndexJobs {
+  bool overwrite = false;
+  /// Threads; each indexes one file at a time. 0 (default) uses the cores of the machine.
+  unsigned jobs = 0;
+  /// As in `TfrecordIndexOptions`, for all files together. Not called concurrently.
+  std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
+};
+
+/// Indexes several files. The reports are in the order of the files.
+///
+/// Needs: all files differ.
+/// Errors: those of `index_tfrecord`, of the first file with one. Finished indexes stay.
+DOVETAIL_EXPORT Result<std::vector<TfrecordIndexReport>> index_tfrecords(const std::vector<TfrecordToIndex>& files,
+                                                                         const TfrecordIndexJobs& jobs = {});
 
 }  // namespace dovetail

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -204,6 +205,50 @@ TEST_F(TfrecordIndexTest, StopsWhenItIsAskedTo) {
   EXPECT_THAT(error_of(path, {.progress = [](std::uint64_t, std::uint64_t) { return false; }}),
               test::Fails(ErrorKind::cancelled));
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.tfrecord"));
+}
+
+TEST_F(TfrecordIndexTest, IndexesSeveralFilesAsEachAlone) {
+  std::vector<TfrecordToIndex> files;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    files.push_back(
+        {put(std::to_string(i) + ".tfrecord", test::sample_records(10 * i, 300, i)), {.run_records = i + 1}});
+  }
+  files[3].options.write_dali_index = folder_ / "3.idx";
+  std::uint64_t bytes = 0;
+  const auto progress = [&](std::uint64_t, std::uint64_t so_far) {
+    EXPECT_GE(so_far, bytes);
+    bytes = so_far;
+    return true;
+  };
+  const TfrecordIndexJobs jobs{.jobs = 3, .progress = progress};
+  const std::vector<TfrecordIndexReport> reports = index_tfrecords(files, jobs).value();
+  ASSERT_EQ(reports.size(), files.size());
+  EXPECT_TRUE(fs::exists(folder_ / "3.idx"));
+  std::uint64_t all_bytes = 0;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    all_bytes += fs::file_size(files[i].path);
+    EXPECT_EQ(reports[i].index, files[i].path + ".dvi");
+    EXPECT_EQ(reports[i].shard.records, 10 * i);
+    EXPECT_EQ(reports[i].shard.run_records, i + 1);
+    EXPECT_TRUE(index_tfrecords({files[i]}, {}).value().front().kept);
+  }
+  EXPECT_EQ(bytes, all_bytes);
+  EXPECT_THAT(index_tfrecords({}, {}).value(), ::testing::IsEmpty());
+}
+
+TEST_F(TfrecordIndexTest, ReturnsTheErrorOfTheFirstOfSeveralFilesThatHasOne) {
+  std::vector<TfrecordToIndex> files;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    files.push_back({put(std::string(name) + ".tfrecord", test::sample_records(20, 300, 1))});
+  }
+  for (const int damaged : {1, 3}) fs::resize_file(files[static_cast<std::size_t>(damaged)].path, 100);
+  for (const unsigned jobs : {1u, 4u}) {
+    EXPECT_THAT(index_tfrecords(files, {.jobs = jobs}), test::Fails(ErrorKind::damaged).in(files[1].path));
+    EXPECT_TRUE(fs::exists(files[0].path + ".dvi"));
+  }
+  EXPECT_THAT(index_tfrecords(files, {.jobs = 1025}), test::Fails(Errc::invalid_option).saying("jobs = 1025"));
+  const auto cancel = [](std::uint64_t, std::uint64_t) { return false; };
+  EXPECT_THAT(index_tfrecords({files[2]}, {.progress = cancel}), test::Fails(ErrorKind::cancelled));
 }
 
 TEST_F(TfrecordIndexTest, WritesTheIndexThatDaliReads) {
