@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspect/inspection.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "format/try.h"
@@ -11,31 +10,6 @@ namespace dovetail::inspect {
 
 namespace {
 
-void add_record_sizes(Inspection& inspection, bool first, std::uint64_t least, std::uint64_t most) {
-  inspection.min_record_bytes = first ? least : std::min(inspection.min_record_bytes, least);
-  inspection.max_record_bytes = std::max(inspection.max_record_bytes, most);
-}
-
-void add_shard(Inspection& inspection, ShardDescription shard) {
-  const ShardInfo& info = shard.info;
-  if (info.records > 0) {
-    add_record_sizes(inspection, inspection.records == 0, info.min_record_bytes, info.max_record_bytes);
-  }
-  inspection.records += info.records;
-  inspection.blocks += info.blocks;
-  inspection.raw_bytes += info.raw_bytes;
-  inspection.stored_bytes += info.stored_bytes;
-  for (const BlockInfo& block : shard.blocks) {
-    Inspection::CodecShare* const shares[] = {&inspection.plain, &inspection.snappy, &inspection.zstd};
-    Inspection::CodecShare& share = *shares[static_cast<std::size_t>(block.codec)];
-    ++share.blocks;
-    share.raw_bytes += block.raw_bytes;
-    share.stored_bytes += block.stored_bytes;
-  }
-  if (shard.tfrecord) inspection.format = "tfrecord, indexed";
-  inspection.shards.push_back(std::move(shard));
-}
-
 Result<void> inspect_shards(const Dataset& dataset, const OnProgress& on_progress, Inspection& inspection) {
   inspection.fingerprint = dataset.fingerprint().to_hex();
   inspection.has_manifest = dataset.has_manifest();
@@ -43,13 +17,10 @@ Result<void> inspect_shards(const Dataset& dataset, const OnProgress& on_progres
   for (std::uint32_t i = 0; i < shards; ++i) {
     DOVETAIL_TRY(
         go_on(on_progress, {"inspecting", inspection.records, inspection.raw_bytes, share_of_work(i, shards)}));
-    DOVETAIL_ASSIGN(ShardDescription shard, describe_shard(dataset.shard_path(i)));
-    shard.info.name = dataset.shards()[i].name;
-    if (shard.info != dataset.shards()[i]) {
-      return Error(Errc::manifest_mismatch, "the shard is not the one that the dataset lists")
-          .in_file(dataset.shard_path(i));
-    }
-    add_shard(inspection, std::move(shard));
+    DOVETAIL_ASSIGN(ShardDescription shard, describe_shard_of(dataset, i));
+    inspection.add(shard);
+    if (shard.tfrecord) inspection.format = "tfrecord, indexed";
+    inspection.shards.push_back(std::move(shard));
   }
   return {};
 }
@@ -86,9 +57,8 @@ Result<void> inspect_source(RecordSource& source, const InspectOptions& options,
     inspection.compression = to_string(source.compression());
     if (!record) break;
     const std::uint64_t bytes = record->size();
-    add_record_sizes(inspection, inspection.records == 0, bytes, bytes);
     if (options.features) features.add(inspection.records, *record);
-    ++inspection.records;
+    inspection.add_records(1, bytes, bytes);
     inspection.raw_bytes += bytes;
     inspection.survey.sizes.add(bytes);
     sampler.add(*record);

@@ -16,36 +16,21 @@
 
 #include "inspect/progress.h"
 #include "inspect/record_survey.h"
+#include "inspect/shard_sums.h"
 
 namespace dovetail::inspect {
 
-struct Inspection {
+struct Inspection : ShardSums {
   std::string path;
   std::string format = "dovetail";
   bool foreign = false;  ///< Whether the format is not Dovetail's.
   /// Set if a shard was never finished. Nothing else is known then.
   std::optional<Error> unfinished;
 
-  // Sums and limits over all shards, or over the files of another format.
-  std::uint64_t records = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t raw_bytes = 0;
-  std::uint64_t stored_bytes = 0;
-  std::uint64_t min_record_bytes = 0;
-  std::uint64_t max_record_bytes = 0;
-
   RecordSurvey survey;
   std::optional<FeaturesReport> features;
 
   // Set only for a dataset.
-  struct CodecShare {
-    std::uint64_t blocks = 0;
-    std::uint64_t raw_bytes = 0;
-    std::uint64_t stored_bytes = 0;
-  };
-  CodecShare plain;
-  CodecShare snappy;
-  CodecShare zstd;
   std::string fingerprint;
   bool has_manifest = false;
   std::vector<ShardDescription> shards;

@@ -2,7 +2,6 @@
 // Descriptions of shards and datasets.
 #include "python/src/description.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <pybind11/stl.h>
 
 #include "format/example/example_wire.h"
+#include "inspect/shard_sums.h"
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
@@ -65,26 +65,10 @@ py::dict describe(const py::object& path_given) {
 
 /// The facts that are collected without the interpreter lock.
 struct Found {
-  std::uint64_t blocks = 0;
-  std::uint64_t stored_bytes = 0;
-  std::uint64_t file_bytes = 0;
-  std::uint32_t min_record_bytes = UINT32_MAX;
-  std::uint32_t max_record_bytes = 0;
-  std::map<std::string_view, std::uint64_t> blocks_by_codec;
+  inspect::ShardSums sums;
   std::optional<ShardDescription> first;
   std::map<std::string, format::FeatureKind, std::less<>> features;
 };
-
-void add_shard(ShardDescription shard, Found& found) {
-  found.blocks += shard.info.blocks;
-  found.stored_bytes += shard.info.stored_bytes;
-  found.file_bytes += shard.info.file_bytes;
-  if (shard.info.records > 0) found.min_record_bytes = std::min(found.min_record_bytes, shard.info.min_record_bytes);
-  found.max_record_bytes = std::max(found.max_record_bytes, shard.info.max_record_bytes);
-  for (const BlockInfo& block : shard.blocks) ++found.blocks_by_codec[to_string(block.codec)];
-  shard.blocks.clear();
-  if (!found.first.has_value()) found.first = std::move(shard);
-}
 
 /// Records that are not Examples have no features. Records after a damaged block are skipped.
 Result<void> find_features(const Dataset& dataset, Found& found) {
@@ -116,14 +100,11 @@ Result<void> find_features(const Dataset& dataset, Found& found) {
 Result<Found> look_at(const Dataset& dataset, const std::atomic<bool>& cancel) {
   Found found;
   for (std::uint32_t i = 0; i < dataset.shards().size() && !cancel; ++i) {
-    Result<ShardDescription> shard = describe_shard(dataset.shard_path(i));
+    Result<ShardDescription> shard = inspect::describe_shard_of(dataset, i);
     if (!shard.has_value()) return shard.error();
-    shard->info.name = dataset.shards()[i].name;
-    if (shard->info != dataset.shards()[i]) {
-      return Error(Errc::manifest_mismatch, "the shard is not the one that the dataset lists")
-          .in_file(dataset.shard_path(i));
-    }
-    add_shard(std::move(*shard), found);
+    found.sums.add(*shard);
+    shard->blocks.clear();
+    if (!found.first.has_value()) found.first = std::move(*shard);
   }
   if (Result<void> read = find_features(dataset, found); !read.has_value()) return read.error();
   return found;
@@ -137,14 +118,19 @@ py::object describe_dataset(const Dataset& dataset) {
   dict["path"] = path_text(dataset.path());
   dict["tfrecord"] = found.first.has_value() && found.first->tfrecord;
   dict["records"] = dataset.records();
-  dict["blocks"] = found.blocks;
+  dict["blocks"] = found.sums.blocks;
   dict["raw_bytes"] = dataset.raw_bytes();
-  dict["stored_bytes"] = found.stored_bytes;
-  dict["file_bytes"] = found.file_bytes;
-  dict["min_record_bytes"] = dataset.records() > 0 ? found.min_record_bytes : 0;
-  dict["max_record_bytes"] = found.max_record_bytes;
+  dict["stored_bytes"] = found.sums.stored_bytes;
+  dict["file_bytes"] = found.sums.file_bytes;
+  dict["min_record_bytes"] = found.sums.min_record_bytes;
+  dict["max_record_bytes"] = found.sums.max_record_bytes;
   py::dict codecs;
-  for (const auto& [codec, blocks] : found.blocks_by_codec) codecs[py::str(std::string(codec))] = blocks;
+  const auto add_codec = [&codecs](Codec codec, const inspect::ShardSums::CodecShare& share) {
+    if (share.blocks > 0) codecs[py::str(std::string(to_string(codec)))] = share.blocks;
+  };
+  add_codec(Codec::none, found.sums.plain);
+  add_codec(Codec::snappy, found.sums.snappy);
+  add_codec(Codec::zstd, found.sums.zstd);
   dict["codecs"] = codecs;
   add_common(found.first.value_or(ShardDescription()), dict);
   dict["fingerprint"] = dataset.fingerprint().to_hex();
