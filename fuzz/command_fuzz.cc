@@ -17,7 +17,7 @@
 #include "convert/record_split.h"
 #include "fuzz/support.h"
 #include "tools/command/command_line.h"
-#include "tools/convert_summary.h"
+#include "tools/part_argument.h"
 #include "tools/plan/weights.h"
 #include "tools/records/range.h"
 

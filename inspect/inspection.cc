@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "format/try.h"
-#include "inspect/input.h"
+#include "inspect/open_input.h"
 
 namespace dovetail::inspect {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "format/text/numbered_name.h"
+#include "format/text/set_name.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"

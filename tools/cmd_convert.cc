@@ -25,7 +25,8 @@
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
 #include "tools/command/warning.h"
-#include "tools/convert_summary.h"
+#include "tools/conversion_report.h"
+#include "tools/part_argument.h"
 #include "tools/records/range.h"
 
 namespace dovetail::tools {

@@ -10,7 +10,7 @@
 #include "tools/command/json.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
-#include "tools/convert_summary.h"
+#include "tools/conversion_report.h"
 
 namespace dovetail::tools {
 

@@ -19,7 +19,7 @@
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
-#include "tools/plan/json_fields.h"
+#include "tools/command/untrusted_json.h"
 
 namespace dovetail::tools {
 

@@ -16,7 +16,7 @@
 #include "format/layout.h"
 #include "format/staging_names.h"
 #include "format/text/lower_case.h"
-#include "format/text/numbered_name.h"
+#include "format/text/set_name.h"
 #include "format/text/wildcard.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"

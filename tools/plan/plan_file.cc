@@ -9,7 +9,7 @@
 #include "format/try.h"
 #include "format/words/plan_words.h"
 #include "tools/command/text_file.h"
-#include "tools/plan/json_fields.h"
+#include "tools/command/untrusted_json.h"
 
 namespace dovetail::tools {
 

@@ -10,7 +10,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/record_source.h>
 
-#include "inspect/input.h"
+#include "inspect/open_input.h"
 #include "tools/records/range.h"
 
 namespace dovetail::tools {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a conversion; text and JSON are views of it.
+// The results of a conversion and of an export; text and JSON are views of them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <dovetail/convert.h>
-#include <dovetail/error.h>
 #include <dovetail/tfrecord_export.h>
 #include <boost/json/object.hpp>
 
@@ -28,8 +26,5 @@ boost::json::object to_json(const ConvertSummary& summary);
 std::string to_text(const ConvertSummary& summary);
 boost::json::object to_json(const TfrecordExportReport& report);
 std::string to_text(const TfrecordExportReport& report);
-
-/// Parses I/N, or takes rank and world from the launcher for `auto`.
-Result<ConvertPart> parse_part(std::string_view text);
 
 }  // namespace dovetail::tools

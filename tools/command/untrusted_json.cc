@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/plan/json_fields.h"
+#include "tools/command/untrusted_json.h"
 
 #include <boost/json/parse.hpp>
 

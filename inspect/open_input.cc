@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspect/input.h"
+#include "inspect/open_input.h"
 
 #include <utility>
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/convert_summary.h"
+#include "tools/conversion_report.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include <dovetail/rank_context.h>
 #include <boost/json/array.hpp>
 
 #include "format/text/count_of.h"
@@ -179,11 +177,6 @@ std::string text_of(const ConvertPart& part) {
   return std::to_string(part.number) + "/" + std::to_string(part.parts);
 }
 
-bool parse_number(std::string_view text, std::uint32_t& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
-
 }  // namespace
 
 boost::json::object to_json(const ConvertSummary& summary) {
@@ -266,21 +259,6 @@ std::string to_text(const TfrecordExportReport& report) {
   listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
   if (report.skipped != 0) listing.add("skipped", report.skipped);
   return listing.to_text();
-}
-
-Result<ConvertPart> parse_part(std::string_view text) {
-  ConvertPart part;
-  if (text == "auto") {
-    DOVETAIL_ASSIGN(const RankContext context, RankContext::from_environment());
-    return ConvertPart{context.rank, context.world};
-  }
-  const std::size_t slash = text.find('/');
-  if (slash != std::string_view::npos && parse_number(text.substr(0, slash), part.number) &&
-      parse_number(text.substr(slash + 1), part.parts) && part.number < part.parts) {
-    return part;
-  }
-  return Error(Errc::invalid_option,
-               "--part " + std::string(text) + ": it must be I/N with I from 0 to N - 1, or auto");
 }
 
 }  // namespace dovetail::tools
