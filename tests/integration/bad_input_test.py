@@ -331,6 +331,12 @@ class RequestsTest(CommandTest):
                 with self.subTest(command=command, given=given):
                     self.assert_fails(USAGE, command[0], self.dataset, *command[1:], *given, says=says)
 
+    def test_all_missing_arguments_are_named_at_once(self):
+        for given, says in (("show", "PATH and --step are required"), ("recover", "SRC and DST are required"),
+                            ("show --step 1", "PATH is required"), ("recover a", "DST is required")):
+            with self.subTest(given=given):
+                self.assert_fails(USAGE, *given.split(), says=says)
+
     def test_what_is_no_number_is_named(self):
         for number, says in (("many", "'many' is not a whole number"), ("1.5", "'1.5' is not a whole number"),
                              ("4294967296", "'4294967296' is above 4294967295"), ("-1", "'-1' is negative"),

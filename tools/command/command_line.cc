@@ -94,10 +94,10 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
 }
 
 /// For example "none or snappy" and "drop, pad or wrap".
-std::string one_of(const std::vector<std::string>& words) {
+std::string enumerated(const std::vector<std::string>& words, const char* last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    if (i > 0) text += i + 1 == words.size() ? last : ", ";
     text += words[i];
   }
   return text;
@@ -217,6 +217,20 @@ std::string empty_value(const CLI::App& app) {
   return {};
 }
 
+/// All required options and arguments that were not given, in the order of the help. CLI11 reports
+/// only one.
+std::string missing_arguments(const CLI::App& app) {
+  std::vector<std::string> missing;
+  for (const FlagSpec& flag : describe_flags(app)) {
+    if (flag.required && app.get_option(flag.name)->count() == 0) missing.push_back(flag.name);
+  }
+  if (!missing.empty()) return enumerated(missing, " and ") + (missing.size() == 1 ? " is required" : " are required");
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = missing_arguments(*command); !found.empty()) return found;
+  }
+  return {};
+}
+
 int report_usage(const CLI::App& app, const std::string& what) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string whose = chosen.empty() ? "" : ' ' + chosen.front()->get_name();
@@ -331,7 +345,7 @@ Flag Flags::add_words(const std::string& name, const std::string& words, std::fu
     if (choose(text)) return;
     const std::vector<std::string> known = parts_of(words, '|');
     throw CLI::ValidationError(
-        name, "it must be " + one_of(known) + ", not '" + text + "'" + format::suggestion(text, known));
+        name, "it must be " + enumerated(known, " or ") + ", not '" + text + "'" + format::suggestion(text, known));
   };
   return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
 }
@@ -394,8 +408,9 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked_for_help) {
     return {nullptr, app_->exit(asked_for_help)};
   } catch (const CLI::ParseError& error) {
-    const std::string unknown = unknown_argument(*app_);
-    return {nullptr, report_usage(*app_, unknown.empty() ? error.what() : unknown)};
+    std::string what = unknown_argument(*app_);
+    if (what.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = missing_arguments(*app_);
+    return {nullptr, report_usage(*app_, what.empty() ? error.what() : what)};
   }
 }
 
