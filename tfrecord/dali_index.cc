@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfrecord/dali_index.h"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/source_file.h"
 #include "writer/output_folder.h"
@@ -23,13 +23,11 @@ struct Line {
 
 std::optional<Line> parse(std::string_view text) {
   if (text.ends_with('\r')) text.remove_suffix(1);
-  Line line;
-  const char* const end = text.data() + text.size();
-  const auto offset = std::from_chars(text.data(), end, line.offset);
-  if (offset.ec != std::errc() || offset.ptr == end || *offset.ptr != ' ') return std::nullopt;
-  const auto bytes = std::from_chars(offset.ptr + 1, end, line.bytes);
-  if (bytes.ec != std::errc() || bytes.ptr != end) return std::nullopt;
-  return line;
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const auto offset = format::parse_number<std::uint64_t>(text.substr(0, space));
+  const auto bytes = format::parse_number<std::uint64_t>(text.substr(space + 1));
+  return offset && bytes ? std::optional(Line{*offset, *bytes}) : std::nullopt;
 }
 
 std::string words(std::uint64_t offset, std::uint64_t bytes) {
