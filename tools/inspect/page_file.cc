@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "format/try.h"
-#include "inspect/input.h"
+#include "inspect/open_input.h"
 #include "tools/command/text_file.h"
 #include "tools/inspect/inspection_page.h"
 #include "tools/inspect/page_records.h"

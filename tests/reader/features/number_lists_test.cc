@@ -173,8 +173,9 @@ TEST(NumberListsTest, NumbersInRunsAndAloneAreCounted) {
   std::vector<std::int64_t> values;
   std::map<std::int64_t, std::uint64_t> counts;
   for (std::uint64_t number = 0; number < 500; ++number) {
-    values.insert(values.end(), 1 + draws() % 40, static_cast<std::int64_t>(number));
-    for (int i = 0; i < 5; ++i) values.push_back(static_cast<std::int64_t>(draws() % (number + 1)));
+    // First in runs of 16, which are counted at once.
+    values.insert(values.end(), number < 128 ? 16 : 1 + draws() % 40, static_cast<std::int64_t>(number));
+    for (int i = 0; i < 16; ++i) values.push_back(static_cast<std::int64_t>(draws() % (number + 1)));
   }
   for (const std::int64_t value : values) ++counts[value];
   const FeaturesReport report = report_of({example_of(packed(values, 0, values.size()))});
