@@ -12,9 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/endian.h"
 #include "sources/bytes/names.h"
 #include "tests/convert/source_fixture.h"
@@ -300,7 +297,7 @@ TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
       damaged[i == 0 ? end : kMagic + i * (whole.size() - kMagic) / kTries] ^= 0x10;
       const auto read = test::read_source(put("a.txt", damaged), {.format = SourceFormat::lines});
       if (!read) {
-        EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+        EXPECT_THAT(read, test::Fails(ErrorKind::damaged));
         ++found;
       } else {
         EXPECT_TRUE(*read == plain) << as.suffix << ' ' << i;
@@ -317,9 +314,7 @@ TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
       for (const std::string_view more : {"x", "more of it, as text", "\x1F\x8B", "\xFD", "B"}) {
         const auto read = test::read_source(put(std::string(content.name) + as.suffix, whole + std::string(more)));
         SCOPED_TRACE(std::string(content.name) + as.suffix + " and " + std::string(more));
-        ASSERT_FALSE(read);
-        EXPECT_TRUE(read.error().is(Errc::decompression) || read.error().is(Errc::truncated))
-            << read.error().to_string();
+        ASSERT_THAT(read, AnyOf(test::Fails(Errc::decompression), test::Fails(Errc::truncated)));
         EXPECT_GE(read.error().offset().value_or(0), whole.size());
       }
     }
@@ -345,9 +340,7 @@ TEST_F(CompressedSourceTest, TellsThatRecordsBeforeAWrongChecksumMayBeWrong) {
 TEST_F(CompressedSourceTest, MayBeEmpty) {
   for (const CompressedAs& as : kCompressions) {
     const std::string path = put(std::string("a.jsonl") + as.suffix, test::compress("", as.compression));
-    const auto guessed = RecordSource::open(path);
-    ASSERT_FALSE(guessed);
-    EXPECT_THAT(guessed.error().detail(), HasSubstr("the file is empty"));
+    EXPECT_THAT(RecordSource::open(path), test::Fails().saying("the file is empty"));
     for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines, SourceFormat::tfrecord}) {
       EXPECT_THAT(test::read_source(path, {.format = format}).value(), IsEmpty()) << as.suffix;
     }

@@ -11,8 +11,6 @@
 #include <thread>
 
 #include <dovetail/tfrecord_export.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
@@ -165,8 +163,8 @@ TEST_F(ConvertTest, LeavesNothingBehindWhereThereIsNoRecord) {
   EXPECT_FALSE(fs::exists(out_));
 
   fs::create_directory(folder_ / "nothing");
-  EXPECT_TRUE(run(options({folder_ / "nothing"})).error().is(Errc::empty_input));
-  EXPECT_TRUE(run(options({})).error().is(Errc::empty_input));
+  EXPECT_THAT(run(options({folder_ / "nothing"})), test::Fails(Errc::empty_input));
+  EXPECT_THAT(run(options({})), test::Fails(Errc::empty_input));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -268,7 +266,7 @@ TEST_F(ConvertTest, ProgressAddsUpToAllOfTheInput) {
 TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
   const std::string text = put("a.txt", "1\n");
   ASSERT_TRUE(run(options({text})));
-  EXPECT_TRUE(run(options({text})).error().is(Errc::already_exists));
+  EXPECT_THAT(run(options({text})), test::Fails(Errc::already_exists));
   EXPECT_THAT(result().records, ElementsAre("1"));
 }
 
@@ -325,8 +323,7 @@ TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
   const auto refuses = [&](auto change) {
     ConvertOptions wrong = good;
     change(wrong);
-    const auto refused = run(wrong);
-    EXPECT_TRUE(!refused && refused.error().is(Errc::invalid_option));
+    EXPECT_THAT(run(wrong), test::Fails(Errc::invalid_option));
     EXPECT_FALSE(fs::exists(out_));
   };
   refuses([](ConvertOptions& o) { o.writer.shards = 2, o.writer.expected_records = 1; });

@@ -6,9 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sources/csv_layout.h"
 #include "sources/csv_scanner.h"
 #include "tests/convert/source_fixture.h"

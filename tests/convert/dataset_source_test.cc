@@ -5,9 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/convert.h>
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
@@ -80,8 +77,8 @@ TEST_F(DatasetSourceTest, TakesARangeOfIds) {
   }
   EXPECT_EQ(test::read_source(root_, {.first = 990}).value(), slice(990, 1000));
   EXPECT_EQ(test::read_source(root_, {.first = 990, .end = 5000}).value(), slice(990, 1000));
-  EXPECT_TRUE(RecordSource::open(root_, {.first = 1000}).error().is(Errc::empty_input));
-  EXPECT_TRUE(RecordSource::open(root_, {.first = 5, .end = 5}).error().is(Errc::empty_input));
+  EXPECT_THAT(RecordSource::open(root_, {.first = 1000}), test::Fails(Errc::empty_input));
+  EXPECT_THAT(RecordSource::open(root_, {.first = 5, .end = 5}), test::Fails(Errc::empty_input));
 }
 
 TEST_F(DatasetSourceTest, OpensOnlyShardsWithRecordsOfTheRange) {
@@ -89,7 +86,7 @@ TEST_F(DatasetSourceTest, OpensOnlyShardsWithRecordsOfTheRange) {
   const SourceOptions options{.end = 20};
   EXPECT_EQ(RecordSource::open(root_, options).value().files(), 1u);
   EXPECT_EQ(test::read_source(root_, options).value(), slice(0, 20));
-  EXPECT_EQ(test::read_source(root_).error().kind(), ErrorKind::io);
+  EXPECT_THAT(test::read_source(root_), test::Fails(ErrorKind::io));
 }
 
 TEST_F(DatasetSourceTest, TakesTheSameSampleForEver) {
@@ -108,7 +105,7 @@ TEST_F(DatasetSourceTest, TakesTheSameSampleForEver) {
   const test::Records range = test::read_source(root_, {.first = 500, .sample = 0.5, .sample_seed = 7}).value();
   EXPECT_EQ(range, test::Records(half.end() - static_cast<std::ptrdiff_t>(range.size()), half.end())) << "by id";
   for (const double wrong : {0.0, -1.0, 1.5}) {
-    EXPECT_TRUE(RecordSource::open(root_, {.sample = wrong}).error().is(Errc::invalid_option));
+    EXPECT_THAT(RecordSource::open(root_, {.sample = wrong}), test::Fails(Errc::invalid_option));
   }
 }
 
@@ -163,9 +160,9 @@ TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
 }
 
 TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
-  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).error().is(Errc::invalid_option));
-  const auto lines = RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines});
-  EXPECT_THAT(lines.error().detail(), HasSubstr("already packed"));
+  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::example}), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines}),
+              test::Fails().saying("already packed"));
   test::write_file(folder_ / "text", "no shard");
   EXPECT_FALSE(RecordSource::open(folder_ / "text", {.format = SourceFormat::dovetail}));
 }
@@ -188,7 +185,7 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
       advises(RecordSource::open(left, {.format = format}));
       const auto refused = convert(folder_ / "out", {.sources = {left}, .from = format});
       advises(refused);
-      EXPECT_EQ(refused.error().path(), partial);
+      EXPECT_THAT(refused, test::Fails().in(partial));
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));

@@ -6,9 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/convert.h>
 #include <dovetail/schema.h>
 #include <dovetail/tfrecord_export.h>
@@ -256,11 +253,12 @@ TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
 
 TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {
   put("a/1", "text\n");
-  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}).error().is(Errc::invalid_option));
+  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}),
+              test::Fails(Errc::invalid_option));
   EXPECT_THAT(RecordSource::open(root_ + "/a/1", {.labels = true}),
               test::Fails(Errc::invalid_option).saying("lines has no labels"));
   for (const SourceOptions& options : {SourceOptions{.first = 1}, SourceOptions{.sample = 0.5}}) {
-    EXPECT_TRUE(RecordSource::open(root_, options).error().is(Errc::invalid_option));
+    EXPECT_THAT(RecordSource::open(root_, options), test::Fails(Errc::invalid_option));
   }
 }
 

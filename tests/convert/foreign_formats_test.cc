@@ -5,9 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
@@ -89,7 +86,7 @@ TEST_F(ForeignFormatsTest, AnAddressIsToldFromAMissingFile) {
                 test::Fails(Errc::unknown_format).in(address).saying("this is a remote address").saying(recipe));
   }
   for (const std::string& path : {folder_ / "missing", folder_ / "a/b://c", "s3:/bucket/a"s}) {
-    EXPECT_TRUE(RecordSource::open(path).error().code() == boost::system::errc::no_such_file_or_directory) << path;
+    EXPECT_THAT(RecordSource::open(path), test::Fails(boost::system::errc::no_such_file_or_directory)) << path;
   }
 }
 

@@ -6,9 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 

@@ -4,16 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
-
-using ::testing::HasSubstr;
 
 class InferSchemaTest : public test::ConversionTest {
  protected:
@@ -53,7 +48,7 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
                   .saying("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); "
                           "bytes first in record 1; name the columns in a schema, or give the feature one kind"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
-  EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: not a JSON object"));
+  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("line 2: not a JSON object"));
 }
 
 TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
@@ -80,10 +75,10 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
       convert(out_, wanted),
       test::Fails(Errc::invalid_option).at(9u).saying("numbers beyond int64 are bytes, so write all of them as texts"));
   wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
-  EXPECT_THAT(
-      convert(out_, wanted).error().detail(),
-      HasSubstr("int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
-                "both needs lists of one length, and no number beyond 2^53"));
+  EXPECT_THAT(convert(out_, wanted),
+              test::Fails().saying(
+                  "int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
+                  "both needs lists of one length, and no number beyond 2^53"));
 }
 
 TEST_F(InferSchemaTest, NamesTheFirstRecordOfTheRarerKind) {
@@ -101,7 +96,7 @@ TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {
   wanted.source.records = RecordForm::example;
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(schema(), "x:i64=-1");
-  EXPECT_THAT(infer({put("a.tfrecord", test::tfrecord_bytes({"", "text"}))}).error().detail(), HasSubstr("record 1: "));
+  EXPECT_THAT(infer({put("a.tfrecord", test::tfrecord_bytes({"", "text"}))}), test::Fails().saying("record 1: "));
 }
 
 TEST_F(InferSchemaTest, AnyNumberOfThreadsFindsTheSame) {
@@ -192,16 +187,17 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   ConvertOptions wanted = options({put("long.jsonl", "{\"" + std::string(1025, 'x') + "\": 1}\n")}, 1);
   wanted.source.records = RecordForm::example;
   wanted.writer.shard.overwrite = true;
-  EXPECT_THAT(convert(out_, wanted).error().detail(), HasSubstr("or names of more than 1024 bytes; name the columns"));
+  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("or names of more than 1024 bytes; name the columns"));
   std::string many = "{\"x0\": 1";
   for (std::size_t i = 1; i <= kMaxColumns; ++i) many += ", \"x" + std::to_string(i) + "\": 1";
   wanted.sources = {put("many.jsonl", many + "}\n")};
-  EXPECT_THAT(convert(out_, wanted).error().detail(),
-              HasSubstr("cannot be a column: int64 in 1 record (1 to 1); a schema has at most 4096 columns; name"));
+  EXPECT_THAT(
+      convert(out_, wanted),
+      test::Fails().saying("cannot be a column: int64 in 1 record (1 to 1); a schema has at most 4096 columns; name"));
   ConvertOptions both = options({put("a.csv", "x\n1\n")}, 1);
   both.infer_schema = true;
   both.writer.shard.schema = parse_schema("x:i64").value();
-  EXPECT_THAT(convert(out_, both).error().detail(), HasSubstr("infer_schema"));
+  EXPECT_THAT(convert(out_, both), test::Fails().saying("infer_schema"));
 }
 
 }  // namespace

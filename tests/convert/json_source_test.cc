@@ -4,9 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/text/json_check.h"
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"

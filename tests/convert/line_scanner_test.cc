@@ -4,9 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail::detail {
@@ -84,8 +82,7 @@ TEST_P(LineScannerTest, RefusesLinesAboveTheLimit) {
   EXPECT_THAT(scan("12345\n12345", GetParam(), 5).value(), ElementsAre("12345", "12345"));
   for (const char* text : {"ok\n123456\n", "ok\n123456"}) {
     const auto refused = scan(text, GetParam(), 5);
-    ASSERT_FALSE(refused) << text;
-    EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+    ASSERT_THAT(refused, test::Fails(Errc::record_too_large)) << text;
     EXPECT_EQ(refused.error().detail(), "line 2 is longer than 5 bytes");
   }
 }

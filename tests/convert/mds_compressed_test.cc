@@ -9,9 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sources/bytes/content_hash.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"

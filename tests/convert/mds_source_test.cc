@@ -8,9 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/example/half.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"

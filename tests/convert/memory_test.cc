@@ -9,8 +9,6 @@
 #include <string>
 
 #include <dovetail/convert.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
@@ -101,9 +99,7 @@ TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {
     testing::set_memory_rule([](std::size_t bytes) { return bytes < 4 * kMiB; });
     const auto converted = convert(folder_ / "out", options);
     testing::set_memory_rule(nullptr);
-    ASSERT_FALSE(converted);
-    EXPECT_EQ(converted.error().code(), boost::system::errc::not_enough_memory) << converted.error().to_string();
-    EXPECT_EQ(converted.error().path(), path);
+    ASSERT_THAT(converted, test::Fails(boost::system::errc::not_enough_memory).in(path));
   }
 }
 

@@ -11,9 +11,6 @@
 #include <filesystem>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset_writer.h>
 
 #include "format/tfrecord/tfrecord_name.h"
@@ -126,10 +123,7 @@ TEST_F(RecordSourceTest, NamesTheFileThatVanished) {
   RecordSource source = RecordSource::open(root_).value();
   ASSERT_TRUE(source.next().value());
   fs::remove(root_ + "/b");
-  const auto failed = source.next();
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code(), boost::system::errc::no_such_file_or_directory);
-  EXPECT_EQ(failed.error().path(), root_ + "/b");
+  EXPECT_THAT(source.next(), test::Fails(boost::system::errc::no_such_file_or_directory).in(root_ + "/b"));
   EXPECT_EQ(error_of("b").code(), boost::system::errc::no_such_file_or_directory);
 }
 
@@ -352,7 +346,7 @@ TEST_F(RecordSourceTest, SaysThatItIsClosedAfterAMove) {
   put("a", "1\n");
   RecordSource source = RecordSource::open(root_ + "/a").value();
   const RecordSource taken = std::move(source);
-  EXPECT_TRUE(source.next().error().is(Errc::closed));
+  EXPECT_THAT(source.next(), test::Fails(Errc::closed));
 }
 
 TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {

@@ -15,9 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>

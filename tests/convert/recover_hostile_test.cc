@@ -8,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/record_reader.h>
 
 #include "format/crc32c/crc32c.h"

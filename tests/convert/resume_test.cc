@@ -41,11 +41,11 @@ class ResumeTest : public test::ConversionTest {
 
 TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   const ConvertOptions wanted = twelve_shards();
-  const auto stopped = run_until(wanted, all_.size() * 3 / 4);
-  ASSERT_THAT(stopped, test::Fails(ErrorKind::cancelled));
-  EXPECT_THAT(stopped.error().to_string(), HasSubstr("of 12 shards are finished and kept; run the same command again"));
+  EXPECT_THAT(
+      run_until(wanted, all_.size() * 3 / 4),
+      test::Fails(ErrorKind::cancelled).saying("of 12 shards are finished and kept; run the same command again"));
   EXPECT_FALSE(fs::exists(out_));
-  EXPECT_TRUE(Dataset::open(staged_).error().is(Errc::unfinished));
+  EXPECT_THAT(Dataset::open(staged_), test::Fails(Errc::unfinished));
   EXPECT_THAT(test::names_in(staged_), Contains(kFacts + 1));
 
   const ConvertReport report = convert(out_, wanted).value();
@@ -94,7 +94,7 @@ TEST_F(ResumeTest, GoesOnAlthoughAForkOfTheStoppedOneLives) {
   auto stopped = open();
   ASSERT_TRUE(stopped);
   const testing::ForkedChild child;
-  ASSERT_TRUE(open().error().is(Errc::busy));
+  ASSERT_THAT(open(), test::Fails(Errc::busy));
   stopped = Error(Errc::closed);
   EXPECT_TRUE(open());
 }
@@ -142,9 +142,8 @@ TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) 
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   ConvertOptions other = wanted;
   other.writer.shard.max_record_bytes = 10'000;
-  const auto refused = convert(out_, other);
-  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch)) << "shards would leave out different records";
-  EXPECT_THAT(refused.error().to_string(), HasSubstr("max_record_bytes is '10000' here"));
+  EXPECT_THAT(convert(out_, other), test::Fails(Errc::state_mismatch).saying("max_record_bytes is '10000' here"))
+      << "shards would leave out different records";
   EXPECT_TRUE(convert(out_, wanted));
 }
 
@@ -152,14 +151,10 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   put("src/999.tfrecord", test::tfrecord_bytes({"new"}));
-  const auto grown = convert(out_, wanted);
-  ASSERT_FALSE(grown);
-  EXPECT_THAT(grown.error().to_string(), HasSubstr("input_files is '6' here, but '5' there"));
+  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("input_files is '6' here, but '5' there"));
   fs::remove(folder_ / "src/999.tfrecord");
   fs::last_write_time(folder_ / "src/100.tfrecord", fs::file_time_type::clock::now() + std::chrono::hours(1));
-  const auto touched = convert(out_, wanted);
-  ASSERT_THAT(touched, test::Fails(Errc::state_mismatch));
-  EXPECT_THAT(touched.error().to_string(), HasSubstr("input_times"));
+  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::state_mismatch).saying("input_times"));
 }
 
 TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
@@ -239,16 +234,14 @@ TEST_F(ResumeTest, ReportsTheFirstDamageOfTheInputForAnyNumberOfJobs) {
   for (const unsigned jobs : {1u, 2u, 8u}) {
     ConvertOptions wanted = options(sources, 16);
     wanted.jobs = jobs;
-    const auto failed = convert(out_, wanted);
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().path(), folder_ / "a2") << jobs << " jobs";
+    EXPECT_THAT(convert(out_, wanted), test::Fails().in(folder_ / "a2")) << jobs << " jobs";
   }
 }
 
 TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
   ConvertOptions wanted = twelve_shards();
   ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 2)));
-  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists));
   wanted.writer.shard.overwrite = true;
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
@@ -289,7 +282,7 @@ TEST_F(ResumeTest, SucceedsWhereItWasStoppedOnceTheDatasetWasPublished) {
       ConvertOptions other = wanted;
       other.shards = 5;
       other.writer.shard.overwrite = false;
-      EXPECT_TRUE(convert(out_, other).error().is(Errc::already_exists)) << "another conversion";
+      EXPECT_THAT(convert(out_, other), test::Fails(Errc::already_exists)) << "another conversion";
       EXPECT_EQ(files_below(out_), before);
       EXPECT_FALSE(fs::exists(staged_)) << "which finishes the first one all the same";
 
@@ -406,7 +399,7 @@ TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
     EXPECT_EQ(kept.has_value(), bytes == kMost);
     EXPECT_TRUE(kept || kept.error().is(Errc::invalid_option));
     if (!kept) {
-      EXPECT_THAT(kept.error().to_string(), HasSubstr("name folders"));
+      EXPECT_THAT(kept, test::Fails().saying("name folders"));
     }
     const auto read = part.read_spec(*folder);
     ASSERT_TRUE(read && *read) << "that of before stays";
@@ -443,7 +436,7 @@ TEST_F(ResumeTest, AStagingFolderThatIsALinkIsRefusedAndNothingBehindItTouched) 
     EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists).in(staged_));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   }
-  EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
+  EXPECT_THAT(merge(out_), test::Fails(Errc::already_exists));
   EXPECT_EQ(files_below(folder_ / "victim"), before);
 }
 

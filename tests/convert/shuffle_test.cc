@@ -16,7 +16,6 @@ namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Sum of (count - expected)^2 / expected over a square of counts.
@@ -124,9 +123,7 @@ TEST_F(SpillTest, KeepsTheWholeHead) {
 
 TEST_F(SpillTest, RefusesBuffersThatAreTooSmall) {
   const auto folder = detail::OutputFolder::open(folder_.path()).value();
-  const auto refused = detail::Spill::create(*folder, 1000, 1 << 20);
-  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
-  EXPECT_THAT(refused.error().to_string(), HasSubstr("4096000"));
+  EXPECT_THAT(detail::Spill::create(*folder, 1000, 1 << 20), test::Fails(Errc::budget_too_small).saying("4096000"));
 }
 
 class ShuffleTest : public test::ConversionTest {
@@ -233,11 +230,8 @@ TEST_F(ShuffleTest, ARecordAboveTheMemoryIsAnErrorThatSaysSo) {
   EXPECT_TRUE(run(wanted) == reference(wanted));
   fs::remove_all(out_);
   wanted.sources = {put("b", test::tfrecord_bytes({"1", std::string(1 << 20, 'x')}))};
-  const auto refused = convert(out_, wanted);
-  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
-  EXPECT_THAT(refused.error().to_string(), HasSubstr("memory_bytes"));
-  EXPECT_EQ(refused.error().path(), folder_ / "b");
-  EXPECT_EQ(refused.error().offset(), 17u);
+  EXPECT_THAT(convert(out_, wanted),
+              test::Fails(Errc::budget_too_small).saying("memory_bytes").in(folder_ / "b").at(17u));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -255,9 +249,7 @@ TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
     ConvertOptions starved = wanted;
     starved.jobs = 4;
     starved.memory_bytes = 1 << 20;
-    const auto refused = convert(out_, starved);
-    ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
-    EXPECT_THAT(refused.error().to_string(), HasSubstr("finished and kept"));
+    EXPECT_THAT(convert(out_, starved), test::Fails(Errc::budget_too_small).saying("finished and kept"));
     EXPECT_EQ(names_of(files_below(staged_)), names_of(finished));
     EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);
     EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));

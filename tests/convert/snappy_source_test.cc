@@ -5,9 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
@@ -90,7 +87,7 @@ TEST_F(SnappySourceTest, InventsNoRecordFromDamage) {
     for (;;) {
       const auto record = source.next();
       if (!record) {
-        EXPECT_EQ(record.error().kind(), ErrorKind::damaged) << record.error().to_string();
+        EXPECT_THAT(record, test::Fails(ErrorKind::damaged));
         break;
       }
       if (!*record) break;

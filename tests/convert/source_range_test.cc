@@ -5,9 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/convert/sources.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"

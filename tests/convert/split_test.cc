@@ -161,9 +161,9 @@ TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
   ConvertOptions wanted = options({folder_ / "og/train"}, 1);
   wanted.split = parse_split("train=0.5,val").value();
   wanted.writer.shard.overwrite = true;
-  EXPECT_TRUE(convert(folder_ / "og", wanted).error().is(Errc::invalid_option));
+  EXPECT_THAT(convert(folder_ / "og", wanted), test::Fails(Errc::invalid_option));
   wanted.split = parse_split("test=0.5,val").value();
-  EXPECT_TRUE(convert(folder_ / "og", wanted).error().is(Errc::invalid_option)) << "beside its source";
+  EXPECT_THAT(convert(folder_ / "og", wanted), test::Fails(Errc::invalid_option)) << "beside its source";
 
   ASSERT_TRUE(convert(out_, options({source}, 1)));
   const Files before = files_below(out_);
@@ -172,7 +172,7 @@ TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
     for (const std::string& from : {out_, folder_ / "link"}) {
       ConvertOptions itself = options({from + name}, 1);
       itself.writer.shard.overwrite = true;
-      EXPECT_TRUE(convert(out_, itself).error().is(Errc::invalid_option)) << from << name;
+      EXPECT_THAT(convert(out_, itself), test::Fails(Errc::invalid_option)) << from << name;
     }
   }
   EXPECT_EQ(files_below(out_), before);

@@ -5,9 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sources/tar_records.h"
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
@@ -181,8 +178,7 @@ TEST_F(TarSourceTest, FindsEveryCut) {
     for (;;) {
       const auto record = source.next();
       if (!record) {
-        EXPECT_TRUE(record.error().is(Errc::truncated)) << size << ": " << record.error().to_string();
-        EXPECT_EQ(record.error().path(), path_);
+        EXPECT_THAT(record, test::Fails(Errc::truncated).in(path_)) << size;
         EXPECT_TRUE(record.error().offset().has_value());
         break;
       }
@@ -202,7 +198,7 @@ TEST_F(TarSourceTest, SurvivesAFlipOfEveryByte) {
     if (read) {
       EXPECT_LE(read->size(), 2u) << i;
     } else {
-      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << i << ": " << read.error().to_string();
+      EXPECT_THAT(read, test::Fails(ErrorKind::damaged)) << i;
       EXPECT_TRUE(read.error().offset().has_value());
     }
   }

@@ -133,7 +133,7 @@ TEST_F(TfrecordExportTest, NamesFilesAsTensorFlowDoes) {
   EXPECT_THAT(report.files, ElementsAre(folder_ / "new/all.tfrecord"));
   EXPECT_TRUE(as_chars(test::read_file(folder_ / "new/all.tfrecord")) == test::tfrecord_bytes(records()));
   one.files = 0;
-  EXPECT_TRUE(export_tfrecords(folder_ / "all.tfrecord", one).error().is(Errc::invalid_option))
+  EXPECT_THAT(export_tfrecords(folder_ / "all.tfrecord", one), test::Fails(Errc::invalid_option))
       << "two files, one name";
 }
 
@@ -164,11 +164,11 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
 TEST_F(TfrecordExportTest, OptionsOfSourcesAreNotPassedOverForADataset) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.source.labels = true;
-  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
   const SourceOptions kOthers[] = {{.csv = {.delimiter = ';'}}, {.include = {"*"}}, {.exclude = {"x"}}};
   for (const SourceOptions& other : kOthers) {
     wanted.source = other;
-    EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+    EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
   }
 }
 
@@ -244,7 +244,7 @@ TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
 TEST_F(TfrecordExportTest, CanBeCancelled) {
   TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::none);
   wanted.progress = [](const ConvertProgress&) { return false; };
-  EXPECT_EQ(export_tfrecords(out_, wanted).error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(ErrorKind::cancelled));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -271,7 +271,7 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
                 test::Fails(Errc::unfinished).in(partial).saying("an export with --overwrite"))
         << to_string(format);
   }
-  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::already_exists));
   // What somebody else is still writing stays. What is left of an export to another number of files
   // goes, too.
   const std::string busy = out_ + "/.data-00000-of-00004.tfrecord.gz.partial-8-0123abcd";
@@ -343,15 +343,15 @@ TEST_F(TfrecordExportTest, ReplacesNoSource) {
 TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   put("out/data-00001-of-00002.tfrecord", "mine");
-  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::already_exists));
   EXPECT_THAT(test::names_in(out_), ElementsAre("data-00001-of-00002.tfrecord"));
   wanted.overwrite = true;
   EXPECT_TRUE(export_tfrecords(out_, wanted));
   wanted.files = 100'000;
-  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
   wanted.sources = {folder_ / "missing"};
   wanted.files = 0;
-  EXPECT_EQ(export_tfrecords(out_, wanted).error().kind(), ErrorKind::io);
+  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(ErrorKind::io));
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>

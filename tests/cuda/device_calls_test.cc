@@ -13,8 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/batch_reader.h>
 #include <dovetail/device_reader.h>
 
@@ -22,6 +20,7 @@
 #include "tests/cuda/emulated_calls.h"
 #include "tests/reader/delivery/interrupted_trainer.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail::test {
@@ -59,7 +58,7 @@ class DeviceCallsTest : public DeviceTest {
   bool append(DeviceBatch& batch, Rows& rows) const {
     Result<void> waits = batch.wait_on(stream());
     if (!waits.has_value()) {
-      EXPECT_TRUE(waits.error().is(Errc::device_failed)) << waits.error().to_string();
+      EXPECT_THAT(waits, Fails(Errc::device_failed));
       waits = batch.wait_on(stream());
       EXPECT_TRUE(waits.has_value() || for_good_) << waits.error().to_string();
     }
@@ -125,9 +124,8 @@ class DeviceCallsTest : public DeviceTest {
     Result<DeviceReader> reader = open();
     if (!reader.has_value()) {
       ++refused_;
-      EXPECT_TRUE(reader.error().is(Errc::device_failed) || reader.error().is(Errc::registration_failed))
-          << reader.error().to_string();
-      EXPECT_NE(reader.error().detail().find("cudaError"), std::string::npos) << reader.error().to_string();
+      EXPECT_THAT(reader, ::testing::AnyOf(Fails(Errc::device_failed), Fails(Errc::registration_failed)));
+      EXPECT_THAT(reader, Fails().saying("cudaError"));
       return;
     }
     const Rows planned = testing::planned(reader->plan(), 0, 0);
@@ -138,8 +136,7 @@ class DeviceCallsTest : public DeviceTest {
     EXPECT_TRUE(std::equal(rows.begin(), rows.end(), planned.begin()));
     if (!next.has_value()) {
       ++ended_;
-      EXPECT_TRUE(next.error().is(Errc::device_failed)) << next.error().to_string();
-      EXPECT_NE(next.error().detail().find("cudaError"), std::string::npos) << next.error().to_string();
+      EXPECT_THAT(next, Fails(Errc::device_failed).saying("cudaError"));
     } else if (readable) {
       ++delivered_;
       EXPECT_EQ(rows, planned);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What captures of streams into graphs, and contexts on devices, mean to the library. Emulated
 // only: a test must not leave captures or contexts of a device to those after it.
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <future>
@@ -14,6 +13,7 @@
 #include <dovetail/device_reader.h>
 
 #include "tests/cuda/device_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::test {
 namespace {
@@ -66,10 +66,9 @@ TEST_F(DeviceCapturesTest, ABatchIsNotReleasedIntoACapture) {
   Batch batch = std::move(*reader.next().value());
   begin_capture(captured_);
   const Result<void> released = batch.release(DeviceStream{captured_});
-  ASSERT_FALSE(released.has_value());
-  EXPECT_TRUE(released.error().is(Errc::stream_captured));
+  ASSERT_THAT(released, Fails(Errc::stream_captured));
   EXPECT_EQ(batch.rows(), 64u);
-  EXPECT_TRUE(batch.release(DeviceStream{}).error().is(Errc::stream_captured)) << "the default stream waits for all";
+  EXPECT_THAT(batch.release(DeviceStream{}), Fails(Errc::stream_captured)) << "the default stream waits for all";
   EXPECT_TRUE(end_capture(captured_));
   EXPECT_TRUE(batch.release(DeviceStream{captured_}).has_value());
 }
@@ -78,7 +77,7 @@ TEST_F(DeviceCapturesTest, ABatchIsNotWaitedForInACapture) {
   DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), options()).value(), {}).value();
   std::optional<DeviceBatch> batch = reader.next().value();
   begin_capture(captured_);
-  EXPECT_TRUE(batch->wait_on(DeviceStream{captured_}).error().is(Errc::stream_captured));
+  EXPECT_THAT(batch->wait_on(DeviceStream{captured_}), Fails(Errc::stream_captured));
   EXPECT_TRUE(end_capture(captured_));
   EXPECT_TRUE(batch->wait_on(DeviceStream{captured_}).has_value());
 }

@@ -2,7 +2,6 @@
 #include <dovetail/device_reader.h>
 
 #include <dlpack/dlpack.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstring>
@@ -32,6 +31,7 @@
 
 #include "format/example/example_encoder.h"
 #include "tests/cuda/device_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/starved_executor.h"
 
 namespace dovetail::test {
@@ -171,13 +171,13 @@ TEST_F(DeviceReaderTest, HeldBatchesAndASecondRequestAreErrorsThatStopNothing) {
   DeviceReader reader = open(1, {.prefetch = 1, .max_held = 2});
   std::optional<DeviceBatch> first = reader.next().value();
   std::optional<DeviceBatch> second = reader.next().value();
-  EXPECT_TRUE(reader.next().error().is(Errc::slots_held));
+  EXPECT_THAT(reader.next(), Fails(Errc::slots_held));
   first.reset();
   std::optional<DeviceBatch> third = reader.next().value();
   EXPECT_EQ(third->step(), 2u);
   third->release();
   EXPECT_EQ(third->rows(), 0u);
-  EXPECT_TRUE(third->wait_on(stream()).error().is(Errc::closed));
+  EXPECT_THAT(third->wait_on(stream()), Fails(Errc::closed));
   EXPECT_EQ(reader.next().value()->step(), 3u);
   EXPECT_FALSE(reader.error().has_value());
 }
@@ -219,7 +219,7 @@ TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
         testing::StarvedExecutor{},
         [alive](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE() << "it was called"; }));
     while (alive.use_count() > 1) std::this_thread::yield();
-    EXPECT_EQ(reader.next().error().code(), boost::system::errc::not_enough_memory);
+    EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
     EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
   }
 }
@@ -307,7 +307,7 @@ TEST_F(DeviceReaderTest, ExportsTensorsOfTheDevice) {
   EXPECT_EQ(tensor->dl_tensor.device.device_id, reader.device());
   EXPECT_EQ(tensor->dl_tensor.data, ids);
   EXPECT_EQ(tensor->dl_tensor.shape[0], 64);
-  EXPECT_TRUE(reader.next().error().is(Errc::slots_held)) << "the tensor holds the batch";
+  EXPECT_THAT(reader.next(), Fails(Errc::slots_held)) << "the tensor holds the batch";
   tensor->deleter(tensor);
   EXPECT_TRUE(reader.next().has_value());
 }
@@ -372,9 +372,9 @@ TEST_F(DeviceReaderTest, ColumnsAreThoseOfTheHost) {
 TEST_F(DeviceReaderTest, RefusesWhatIsOutOfRange) {
   for (const DeviceOptions& wrong : {DeviceOptions{.prefetch = 0}, DeviceOptions{.prefetch = 65},
                                      DeviceOptions{.max_held = 0}, DeviceOptions{.device = -2}}) {
-    EXPECT_TRUE(DeviceReader::open(host(), wrong).error().is(Errc::invalid_option));
+    EXPECT_THAT(DeviceReader::open(host(), wrong), Fails(Errc::invalid_option));
   }
-  EXPECT_TRUE(DeviceReader::open(host(), {.device = 1000}).error().is(Errc::device_failed));
+  EXPECT_THAT(DeviceReader::open(host(), {.device = 1000}), Fails(Errc::device_failed));
 }
 
 TEST_F(DeviceReaderTest, EveryDeviceHasItsOwnReader) {

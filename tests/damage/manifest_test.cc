@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
@@ -20,6 +18,7 @@
 #include "format/messages.h"
 #include "tests/damage/damaged_files.h"
 #include "tests/damage/strict_reading.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -89,8 +88,7 @@ class DamagedManifestTest : public ::testing::Test {
     EXPECT_EQ(verdict->ok(), manifest == good_ || (shorter_ && manifest == *shorter_));
     const Result<Dataset> dataset = Dataset::open(folder_ / "data");
     if (!dataset) {
-      EXPECT_EQ(dataset.error().kind(), ErrorKind::damaged) << dataset.error().to_string();
-      EXPECT_EQ(dataset.error().path(), manifest_.path());
+      EXPECT_THAT(dataset, test::Fails(ErrorKind::damaged).in(manifest_.path()));
       return;
     }
     check_records(*dataset);
@@ -102,7 +100,7 @@ class DamagedManifestTest : public ::testing::Test {
       if (!reader) {
         const bool missing = !fs::exists(dataset.shard_path(shard));
         EXPECT_TRUE(missing || reader.error().kind() == ErrorKind::damaged) << reader.error().to_string();
-        EXPECT_EQ(reader.error().path(), dataset.shard_path(shard));
+        EXPECT_THAT(reader, test::Fails().in(dataset.shard_path(shard)));
         ++refused_;
         continue;
       }

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <gtest/gtest.h>
+#include "tests/support/fails.h"
 
 namespace dovetail::test {
 
@@ -41,7 +41,7 @@ std::vector<std::optional<std::string>> salvage(RecordReader& reader) {
   while (true) {
     const auto record = reader.next();
     if (!record) {
-      EXPECT_EQ(record.error().kind(), ErrorKind::damaged) << record.error().to_string();
+      EXPECT_THAT(record, Fails(ErrorKind::damaged));
       EXPECT_TRUE(record.error().offset().has_value()) << record.error().to_string();
       EXPECT_FALSE(record.error().path().empty()) << record.error().to_string();
       const LostRange lost = reader.skip_damage();

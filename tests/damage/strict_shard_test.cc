@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
 #include "tests/damage/damaged_files.h"
 #include "tests/damage/strict_reading.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -60,8 +59,7 @@ class Checker {
     Result<RecordReader> reader = RecordReader::open(file_.path());
     const Result<Dataset> dataset = Dataset::open(file_.path());
     if (!reader) {
-      EXPECT_EQ(reader.error().kind(), ErrorKind::damaged) << reader.error().to_string();
-      EXPECT_EQ(reader.error().path(), file_.path());
+      EXPECT_THAT(reader, test::Fails(ErrorKind::damaged).in(file_.path()));
       EXPECT_FALSE(dataset) << "what cannot be opened for reading must not be planned";
       EXPECT_FALSE(verdict.ok());
       ++refused_;

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/tfrecord_index.h>
@@ -17,6 +15,7 @@
 #include "tests/convert/sources.h"
 #include "tests/damage/damaged_files.h"
 #include "tests/damage/strict_reading.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -89,7 +88,7 @@ class TfrecordChecker {
     const VerifyReport verdict = verify(file_.path(), 1).value();
     Result<RecordReader> reader = RecordReader::open(file_.path());
     if (!reader) {
-      EXPECT_EQ(reader.error().kind(), ErrorKind::damaged) << reader.error().to_string();
+      EXPECT_THAT(reader, test::Fails(ErrorKind::damaged));
       EXPECT_TRUE(reader.error().path() == file_.path() || reader.error().path() == index_.path());
       EXPECT_FALSE(Dataset::open(file_.path()) && verdict.ok());
       EXPECT_FALSE(verdict.ok());
@@ -249,7 +248,7 @@ TEST(DamagedTfrecordTest, AnotherFileWithItsIndexIsAGoodShard) {
   test::write_file(path + ".dvi", as_chars(other.index));
   EXPECT_TRUE(verify(path).value().ok());
   EXPECT_TRUE(RecordReader::open(path).has_value());
-  EXPECT_TRUE(RecordReader::open(dataset, 0).error().is(Errc::file_changed)) << "whoever knew it before is told";
+  EXPECT_THAT(RecordReader::open(dataset, 0), test::Fails(Errc::file_changed)) << "whoever knew it before is told";
 }
 
 }  // namespace

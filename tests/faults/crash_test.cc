@@ -11,9 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
@@ -22,6 +19,7 @@
 #include "tests/faults/recorded_calls.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -110,7 +108,7 @@ class CrashTest : public ::testing::Test {
     behind_every_call(recording, [&](const LeftFiles& files) {
       if (may_be_absent && !files.contains("target/")) {
         ++absent;
-        EXPECT_TRUE(try_to_write(target_after(), next_, false).error().is(Errc::already_exists));
+        EXPECT_THAT(try_to_write(target_after(), next_, false), test::Fails(Errc::already_exists));
         EXPECT_TRUE(testing::records_left(target_after()) == old_);
       }
       const Records found = testing::records_left(target_after());

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <new>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/error.h>
+
+#include "tests/support/fails.h"
 
 namespace dovetail::testing {
 
@@ -61,7 +61,7 @@ void with_every_failure(bool lasts, Work work, Settle settle) {
       EXPECT_TRUE(done.has_value()) << done.error().to_string();
     }
     if (!done.has_value()) {
-      EXPECT_EQ(done.error().code(), boost::system::errc::not_enough_memory) << done.error().to_string();
+      EXPECT_THAT(done, test::Fails(boost::system::errc::not_enough_memory));
     }
     settle(done.has_value());
     EXPECT_EQ(open_descriptors(), descriptors) << "a file stayed open";

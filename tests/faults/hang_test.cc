@@ -22,11 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/batch_reader.h>
 
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail::testing {
@@ -261,8 +260,7 @@ TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {
       batch = std::optional<Batch>();
       batch = reader.next();
     }
-    ASSERT_FALSE(batch.has_value());
-    EXPECT_EQ(batch.error().code(), boost::system::errc::timed_out) << batch.error().to_string();
+    ASSERT_THAT(batch, test::Fails(boost::system::errc::timed_out));
     EXPECT_FALSE(batch.error().path().empty());
   }
   EXPECT_GT(testing::hang.release(), 0u);

@@ -15,9 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/convert.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
@@ -27,6 +24,7 @@
 #include "tests/faults/written_records.h"
 #include "tests/format/sample_shard.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -129,7 +127,7 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
       const std::string saved = folder_.path("saved.dvt");
       const Result<RecoverReport> report = recover(entry.path(), saved, {.overwrite = true});
       if (!report) {
-        EXPECT_TRUE(report.error().is(Errc::not_dovetail)) << report.error().to_string();
+        EXPECT_THAT(report, test::Fails(Errc::not_dovetail));
         continue;  // killed before the first bytes
       }
       const std::vector<std::string> found = testing::records_left(saved);

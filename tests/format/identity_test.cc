@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/identity.h>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/fails.h"
 
 namespace dovetail {

@@ -4,9 +4,6 @@
 #include <functional>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/layout.h"
 #include "format/tfrecord/tfrecord.h"
 #include "tests/support/fails.h"
@@ -115,12 +112,11 @@ TEST(FooterTest, RefusesANameASizeAndAMissingIndex) {
   const auto refuses = [](const std::function<void(Footer&)>& change) {
     Footer footer = sample_footer();
     change(footer);
-    const auto result = decode_footer(as_bytes(encode(footer)));
-    return !result && result.error().is(Errc::bad_message);
+    EXPECT_THAT(decode_footer(as_bytes(encode(footer))), dovetail::test::Fails(Errc::bad_message));
   };
-  EXPECT_TRUE(refuses([](Footer& footer) { footer.info.name = "x"; }));
-  EXPECT_TRUE(refuses([](Footer& footer) { footer.info.file_bytes = 1; }));
-  EXPECT_TRUE(refuses([](Footer& footer) { footer.index_offset = 0; }));
+  refuses([](Footer& footer) { footer.info.name = "x"; });
+  refuses([](Footer& footer) { footer.info.file_bytes = 1; });
+  refuses([](Footer& footer) { footer.index_offset = 0; });
   EXPECT_FALSE(decode_footer({}));
 }
 
@@ -216,15 +212,14 @@ TEST(TfrecordFactsTest, AreRefusedWhereFramesAndRecordsAreNotTheFile) {
   const auto refuses = [](auto change) {
     TfrecordFacts facts = sample_facts();
     change(facts.info);
-    const auto result = decode_tfrecord_facts(as_bytes(encode(facts)));
-    return !result && result.error().is(Errc::bad_message);
+    EXPECT_THAT(decode_tfrecord_facts(as_bytes(encode(facts))), dovetail::test::Fails(Errc::bad_message));
   };
-  EXPECT_TRUE(refuses([](ShardInfo& info) { info.name.clear(); }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { ++info.file_bytes; }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { --info.stored_bytes; }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.file_bytes + 1; }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.raw_bytes - 1; }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { ++info.records; }));
+  refuses([](ShardInfo& info) { info.name.clear(); });
+  refuses([](ShardInfo& info) { ++info.file_bytes; });
+  refuses([](ShardInfo& info) { --info.stored_bytes; });
+  refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.file_bytes + 1; });
+  refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.raw_bytes - 1; });
+  refuses([](ShardInfo& info) { ++info.records; });
 }
 
 TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
@@ -232,7 +227,7 @@ TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
   for (std::size_t size = 0; size < good.size(); ++size) {
     const auto result = decode_shard_info(as_bytes(std::string_view(good).substr(0, size)));
     if (!result) {
-      ASSERT_TRUE(result.error().is(Errc::bad_message));
+      ASSERT_THAT(result, dovetail::test::Fails(Errc::bad_message));
     }
   }
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
@@ -240,7 +235,7 @@ TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     const auto result = decode_shard_info(as_bytes(bad));
     if (!result) {
-      ASSERT_TRUE(result.error().is(Errc::bad_message));
+      ASSERT_THAT(result, dovetail::test::Fails(Errc::bad_message));
     }
   }
 }

@@ -10,19 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/columns.h>
 #include <dovetail/shard_info.h>
 
 #include "format/try.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr const char* kFilled = "pair:i32[2], label:i64=7, tokens:i32[*], name:bytes, tags:bytes[*]=[]";
 
@@ -105,8 +102,7 @@ TEST_F(RowWriterTest, WhatIsRefusedLeavesTheRowEmpty) {
       EXPECT_TRUE(row.bytes(7).empty());
       return tried.fill(row);
     });
-    ASSERT_FALSE(added);
-    EXPECT_THAT(added.error().detail(), HasSubstr(tried.why));
+    ASSERT_THAT(added, test::Fails().saying(tried.why));
     EXPECT_EQ(decoder_.held_bytes(), held);
     decoder_.copy_row(0, 2);
     const ColumnLayout& layout = finish();

@@ -4,9 +4,6 @@
 #include <functional>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/crc32c/crc32c.h"
 #include "format/shard_decoder.h"
 #include "tests/format/sample_shard.h"
@@ -105,15 +102,16 @@ TEST(ShardTailTest, ErrorsCarryTheOffsetInTheFile) {
   bytes[good.trailer.footer_offset + kBlockHeaderBytes] ^= std::byte{1};
   EXPECT_THAT(tail_of(bytes), dovetail::test::Fails(Errc::payload_checksum).in("").at(good.trailer.footer_offset));
   bytes.pop_back();
-  EXPECT_EQ(tail_of(bytes).error().offset(), bytes.size() - kTrailerBytes);
+  EXPECT_THAT(tail_of(bytes), dovetail::test::Fails().at(bytes.size() - kTrailerBytes));
 }
 
 TEST(ShardTailTest, NeedsAllOfTheEnd) {
   const Bytes bytes = make_shard(sample_spec()).bytes;
-  EXPECT_TRUE(decode_tail(ByteView(bytes).last(bytes.size() - 1), bytes.size()).error().is(Errc::truncated));
-  EXPECT_TRUE(decode_tail({}, bytes.size()).error().is(Errc::truncated));
-  EXPECT_TRUE(decode_tail({}, 0).error().is(Errc::unfinished));
-  EXPECT_TRUE(decode_tail(ByteView(bytes).last(63), 63).error().is(Errc::unfinished));
+  EXPECT_THAT(decode_tail(ByteView(bytes).last(bytes.size() - 1), bytes.size()),
+              dovetail::test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_tail({}, bytes.size()), dovetail::test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_tail({}, 0), dovetail::test::Fails(Errc::unfinished));
+  EXPECT_THAT(decode_tail(ByteView(bytes).last(63), 63), dovetail::test::Fails(Errc::unfinished));
 }
 
 TEST(ShardTailTest, ReadsAFooterAsLargeAsTheTailAllowsAndNoLarger) {
@@ -231,12 +229,13 @@ TEST(MetadataBlockTest, IsTheOneBehindTheFileHeader) {
   const ByteView block = ByteView(shard.bytes).subspan(kFileHeaderBytes);
   EXPECT_EQ(decode_metadata_block(block, file_id).value(), sample_spec().metadata);
 
-  EXPECT_TRUE(decode_metadata_block(block, file_id + 1).error().is(Errc::misplaced_block));
-  EXPECT_TRUE(decode_metadata_block(block.first(63), file_id).error().is(Errc::truncated));
-  EXPECT_TRUE(decode_metadata_block(block.first(70), file_id).error().is(Errc::truncated));
+  EXPECT_THAT(decode_metadata_block(block, file_id + 1), dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(decode_metadata_block(block.first(63), file_id), dovetail::test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), dovetail::test::Fails(Errc::truncated));
   const std::uint64_t data = read_shard(shard.bytes).value().index.front().offset;
-  EXPECT_TRUE(decode_metadata_block(ByteView(shard.bytes).subspan(data), file_id).error().is(Errc::misplaced_block));
-  EXPECT_EQ(decode_metadata_block(block.first(70), file_id).error().offset(), kFileHeaderBytes);
+  EXPECT_THAT(decode_metadata_block(ByteView(shard.bytes).subspan(data), file_id),
+              dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), dovetail::test::Fails().at(kFileHeaderBytes));
 }
 
 }  // namespace

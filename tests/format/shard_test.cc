@@ -2,9 +2,6 @@
 #include <algorithm>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/crc32c/crc32c.h"
 #include "format/shard_decoder.h"
 #include "format/shard_encoder.h"

@@ -6,11 +6,10 @@
 #include <string>
 #include <type_traits>
 
-#include <gtest/gtest.h>
-
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "tests/format/sample_shard.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::format {
 namespace {
@@ -75,8 +74,7 @@ Structure resealed(const T& value, std::size_t at, const auto& field) {
 #define EXPECT_CODE(result, errc)                                                \
   do {                                                                           \
     const auto& outcome = (result);                                              \
-    ASSERT_FALSE(outcome) << "accepted, expected " << make_error_code(errc);     \
-    EXPECT_TRUE(outcome.error().is(errc)) << outcome.error().to_string();        \
+    ASSERT_THAT(outcome, dovetail::test::Fails(errc));                           \
     EXPECT_FALSE(outcome.error().detail().empty()) << "an error without detail"; \
   } while (false)
 

@@ -8,9 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
 
@@ -18,7 +15,6 @@ namespace dovetail::format {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using test::Records;
@@ -132,7 +128,7 @@ TEST(TfrecordScannerTest, TellsACleanEndFromACutAtEveryByte) {
       }
       ASSERT_THAT(scanned, dovetail::test::Fails(Errc::truncated)) << cut;
       EXPECT_EQ(offset, boundary) << cut;
-      EXPECT_THAT(scanned.error().detail(), HasSubstr("record " + std::to_string(whole.size()))) << cut;
+      EXPECT_THAT(scanned, dovetail::test::Fails().saying("record " + std::to_string(whole.size()))) << cut;
     }
   }
 }
@@ -161,7 +157,7 @@ TEST(TfrecordScannerTest, AllocatesNothingForAPromise) {
   encode_tfrecord_header(kNoLimit, header);
   EXPECT_THAT(scan(std::string(as_chars(header)) + "short", 4), dovetail::test::Fails(Errc::truncated));
   encode_tfrecord_header(std::uint64_t{kNoLimit} + 1, header);
-  EXPECT_TRUE(scan(as_chars(header), 4).error().is(Errc::record_too_large));
+  EXPECT_THAT(scan(as_chars(header), 4), dovetail::test::Fails(Errc::record_too_large));
 }
 
 TEST(TfrecordScannerTest, KeepsItsFirstFailure) {
@@ -169,9 +165,9 @@ TEST(TfrecordScannerTest, KeepsItsFirstFailure) {
   damaged[12] = 'g';
   TfrecordScanner scanner(kNoLimit);
   scanner.feed(as_bytes(damaged));
-  EXPECT_TRUE(scanner.next().error().is(Errc::tfrecord_checksum));
-  EXPECT_TRUE(scanner.next().error().is(Errc::tfrecord_checksum));
-  EXPECT_TRUE(scanner.finish().error().is(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.next(), dovetail::test::Fails(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.next(), dovetail::test::Fails(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.finish(), dovetail::test::Fails(Errc::tfrecord_checksum));
   EXPECT_EQ(scanner.records(), 0u);
 }
 

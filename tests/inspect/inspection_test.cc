@@ -5,9 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"

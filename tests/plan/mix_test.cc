@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/plan.h>
 
 #include "reader/plan/mix_schedule.h"
 #include "tests/plan/random_source.h"
 #include "tests/plan/rows.h"
 #include "tests/plan/shapes.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::testing {
 namespace {
@@ -185,7 +183,7 @@ TEST(MixTest, AnyWorldGivesTheSameGlobalBatches) {
 std::string refusal(const PlanOptions& options, Errc code = Errc::invalid_option,
                     const std::vector<std::uint64_t>& records = {100, 100}) {
   const auto plan = Plan::make(sources(records), options);
-  EXPECT_TRUE(plan.has_error() && plan.error().is(code));
+  EXPECT_THAT(plan, test::Fails(code));
   return plan.has_error() ? plan.error().to_string() : "";
 }
 

@@ -7,9 +7,6 @@
 #include <set>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "reader/plan/hash_words.h"
 #include "tests/plan/random_source.h"
 #include "tests/plan/shapes.h"
@@ -25,7 +22,7 @@ constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
 std::string refusal(const std::shared_ptr<const DatasetShape>& shape, const PlanOptions& options, Errc code) {
   const auto plan = Plan::make(shape, options);
   if (plan) return "accepted";
-  EXPECT_TRUE(plan.error().is(code)) << plan.error().to_string();
+  EXPECT_THAT(plan, test::Fails(code));
   return plan.error().detail();
 }
 

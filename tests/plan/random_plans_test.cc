@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/plan.h>
 #include <dovetail/state.h>
 
@@ -13,6 +11,7 @@
 #include "tests/plan/random_case.h"
 #include "tests/plan/random_source.h"
 #include "tests/support/cases.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::testing {
 namespace {
@@ -177,8 +176,7 @@ void expect_case(const RandomCase& made, RandomSource& random) {
   std::uint64_t records = 0;
   for (const ShardShape& shard : made.dataset->shards) records += shard.records;
   if (records == 0) {
-    ASSERT_TRUE(plan.has_error());
-    ASSERT_TRUE(plan.error().is(Errc::empty_input)) << plan.error().to_string();
+    ASSERT_THAT(plan, test::Fails(Errc::empty_input));
     return;
   }
   const auto lanes = naive_lanes(*made.dataset, made.options, made.epoch);
@@ -188,7 +186,7 @@ void expect_case(const RandomCase& made, RandomSource& random) {
   }
   const auto steps = naive_steps(*made.dataset, *lanes, made.options);
   if (plan.has_error()) {
-    ASSERT_TRUE(plan.error().is(Errc::no_steps)) << plan.error().to_string();
+    ASSERT_THAT(plan, test::Fails(Errc::no_steps));
     ASSERT_FALSE(steps.has_value()) << plan.error().to_string();
     return;
   }

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/plan.h>
+
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -33,7 +32,7 @@ struct Columns {
 
 std::string failure(const Result<GatheredRows>& result) {
   if (result.has_value()) return "placed";
-  EXPECT_TRUE(result.error().is(Errc::invalid_option)) << result.error().to_string();
+  EXPECT_THAT(result, test::Fails(Errc::invalid_option));
   return result.error().detail();
 }
 

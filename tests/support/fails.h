@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher for failures.
+// A matcher for failures, with EXPECT_THAT.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <boost/system/errc.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <dovetail/error.h>
 
@@ -30,7 +34,9 @@ class Fails {
  public:
   using is_gtest_matcher = void;
 
+  Fails() = default;
   explicit Fails(Errc code) : code_(make_error_code(code)) {}
+  explicit Fails(boost::system::errc::errc_t code) : condition_(make_error_condition(code)) {}
   explicit Fails(ErrorKind kind) : kind_(kind) {}
 
   Fails& of(ErrorKind kind) {
@@ -59,12 +65,14 @@ class Fails {
     for (const std::string& text : texts_) {
       if (error.detail().find(text) == std::string::npos) return false;
     }
-    return error.code().failed() && (!code_ || error.code() == *code_) && (!kind_ || error.kind() == *kind_) &&
+    return error.code().failed() && (!code_ || error.code() == *code_) &&
+           (!condition_ || error.code() == *condition_) && (!kind_ || error.kind() == *kind_) &&
            (!path_ || error.path() == *path_) && (!offset_ || error.offset() == offset_);
   }
   void DescribeTo(std::ostream* out) const {
     *out << "fails";
     if (code_) *out << " with \"" << code_->message() << '"';
+    if (condition_) *out << " with \"" << condition_->message() << '"';
     if (kind_) *out << " of kind " << static_cast<int>(*kind_);
     if (path_) *out << " in " << *path_;
     if (offset_) *out << " at " << *offset_;
@@ -77,6 +85,7 @@ class Fails {
 
  private:
   std::optional<boost::system::error_code> code_;
+  std::optional<boost::system::error_condition> condition_;
   std::optional<ErrorKind> kind_;
   std::optional<std::string> path_;
   std::optional<std::uint64_t> offset_;

@@ -3,9 +3,6 @@
 
 #include <filesystem>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
 #include "tools/command/text_file.h"

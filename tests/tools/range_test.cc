@@ -2,9 +2,6 @@
 #include "tools/records/range.h"
 #include "tests/support/fails.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 namespace dovetail::tools {
 namespace {
 

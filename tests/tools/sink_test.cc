@@ -6,9 +6,6 @@
 #include <fstream>
 #include <sstream>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 namespace dovetail::tools {
 namespace {
 
@@ -55,8 +52,7 @@ TEST(SinkTest, FailureOfTheLastBytesIsNotLost) {
 
 TEST(SinkTest, FileThatCannotBeCreatedIsAnError) {
   const Result<Sink> sink = Sink::create("/nonexistent/folder/file");
-  ASSERT_FALSE(sink);
-  EXPECT_EQ(sink.error().path(), "/nonexistent/folder/file");
+  ASSERT_THAT(sink, dovetail::test::Fails().in("/nonexistent/folder/file"));
 }
 
 }  // namespace

@@ -3,9 +3,6 @@
 
 #include <filesystem>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
 #include "tools/plan/state_file.h"
@@ -128,17 +125,14 @@ TEST_F(StepRowsTest, RanksOfAnEarlierWorldAreKnownIfTheyAreGiven) {
 
 TEST_F(StepRowsTest, WhatThereIsNotIsRefused) {
   const auto step = rows(flags_of(4, 6), 16);
-  ASSERT_FALSE(step);
-  EXPECT_NE(step.error().to_string().find("--step = 16"), std::string::npos);
+  ASSERT_THAT(step, dovetail::test::Fails().saying("--step = 16"));
   const auto rank = rows(flags_of(4, 6), 0, 4);
-  ASSERT_FALSE(rank);
-  EXPECT_NE(rank.error().to_string().find("--rank = 4"), std::string::npos);
+  ASSERT_THAT(rank, dovetail::test::Fails().saying("--rank = 4"));
   save_changed_state();
   PlanFlags flags;
   flags.state_path = state_path_;
   const auto epoch = rows(flags, 0, {}, 0);
-  ASSERT_FALSE(epoch);
-  EXPECT_NE(epoch.error().to_string().find("--epoch = 0"), std::string::npos);
+  ASSERT_THAT(epoch, dovetail::test::Fails().saying("--epoch = 0"));
 }
 
 TEST(PhasesTest, StepsBelongToTheirPhase) {

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/layout.h"
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail::detail {
@@ -173,7 +171,7 @@ TEST(BlockCutterTest, KeepsEveryByteInOrderAndFingerprintsEachShard) {
 
 TEST(BlockCutterTest, PassesAFailureOn) {
   BlockCutter cutter(with_run(1), [](const format::RawBlock&) { return Result<void>(Error(Errc::closed)); });
-  EXPECT_TRUE(cutter.append(as_bytes("a")).error().is(Errc::closed));
+  EXPECT_THAT(cutter.append(as_bytes("a")), test::Fails(Errc::closed));
 }
 
 }  // namespace

@@ -11,9 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "format/layout.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
@@ -168,7 +165,7 @@ TEST_F(DatasetWriterTest, RefusesNextShardWhereShardsAreCounted) {
   counted.shards = 2;
   counted.expected_records = 2;
   DatasetWriter writer = create(counted);
-  EXPECT_TRUE(writer.next_shard().error().is(Errc::invalid_option));
+  EXPECT_THAT(writer.next_shard(), test::Fails(Errc::invalid_option));
   append(writer, {"a", "b"});
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(shard_records(), ElementsAre(1, 1));
@@ -211,7 +208,7 @@ TEST_F(DatasetWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   DatasetWriterOptions limited = options();
   limited.shard.max_record_bytes = 3;
   DatasetWriter writer = create(limited);
-  EXPECT_TRUE(writer.append(as_bytes("abcd")).error().is(Errc::record_too_large));
+  EXPECT_THAT(writer.append(as_bytes("abcd")), test::Fails(Errc::record_too_large));
   append(writer, {"abc"});
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("abc"));
@@ -235,9 +232,9 @@ TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
     append(writer, test::sample_records(600, 200, 5));
     writer.abandon();
     EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folders above too: the writer made them";
-    EXPECT_TRUE(writer.append("").error().is(Errc::closed));
-    EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
-    EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+    EXPECT_THAT(writer.append(""), test::Fails(Errc::closed));
+    EXPECT_THAT(writer.next_shard(), test::Fails(Errc::closed));
+    EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
   }
   { const DatasetWriter destroyed = create(small); }
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
@@ -274,7 +271,7 @@ TEST_F(DatasetWriterTest, RefusesAFolderWithAnythingElse) {
       ASSERT_THAT(refused, test::Fails(Errc::already_exists)) << foreign;
       EXPECT_THAT(path, StartsWith(refused.error().path()));
       EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
-      EXPECT_THAT(refused.error().detail(), HasSubstr("subfolder, such as " + data_ + "/data"));
+      EXPECT_THAT(refused, test::Fails().saying("subfolder, such as " + data_ + "/data"));
     }
     EXPECT_EQ(names(), before);
     EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
@@ -287,7 +284,7 @@ TEST_F(DatasetWriterTest, NothingHappensToAFinishedDataset) {
     append(writer, {"a"});
     ASSERT_TRUE(writer.finish());
     writer.abandon();
-    EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+    EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
   }
   EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
 }
@@ -297,7 +294,7 @@ TEST_F(DatasetWriterTest, RefusesAFolderThatHoldsADataset) {
   EXPECT_THAT(DatasetWriter::create(data_, options()),
               test::Fails(Errc::already_exists).in(data_).saying("--overwrite"));
   ASSERT_EQ(::remove((data_ + "/manifest.dvt").c_str()), 0);
-  EXPECT_TRUE(DatasetWriter::create(data_, options()).error().is(Errc::already_exists)) << "its shards are there";
+  EXPECT_THAT(DatasetWriter::create(data_, options()), test::Fails(Errc::already_exists)) << "its shards are there";
 }
 
 TEST_F(DatasetWriterTest, LeavesTheOldDatasetAloneUntilTheNewOneIsWhole) {
@@ -359,7 +356,7 @@ TEST_F(DatasetWriterTest, PublishesNothingWhereTheNameIsTakenMeanwhile) {
     const auto finished = writer.finish();
     ASSERT_THAT(finished, test::Fails(code)) << taken;
     EXPECT_THAT(folder_ / taken, StartsWith(finished.error().path()));
-    EXPECT_TRUE(writer.append("").error().is(code)) << "the first failure is final";
+    EXPECT_THAT(writer.append(""), test::Fails(code)) << "the first failure is final";
     EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
     EXPECT_EQ(as_chars(test::read_file(folder_ / taken)), "somebody else's");
     EXPECT_TRUE(!fs::is_directory(data_) || names().size() == 1);
@@ -371,7 +368,7 @@ TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
     DatasetWriterOptions changed = options();
     change(changed);
     const auto refused = DatasetWriter::create(data_, changed);
-    EXPECT_TRUE(!refused && refused.error().is(Errc::invalid_option));
+    EXPECT_THAT(refused, test::Fails(Errc::invalid_option));
     return refused ? std::string() : refused.error().detail();
   };
   EXPECT_THAT(refusal([](auto& o) { o.shard.block_bytes = 1; }), HasSubstr("block_bytes = 1:"));
@@ -379,16 +376,16 @@ TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.shards = 1'000'001; }), HasSubstr("shards = 1000001"));
   EXPECT_THAT(refusal([](auto& o) { o.encode_threads = 1025; }), HasSubstr("encode_threads = 1025"));
   EXPECT_THAT(refusal([](auto& o) { o.shard.metadata["k"].resize(20u << 20); }), HasSubstr("metadata"));
-  EXPECT_TRUE(DatasetWriter::create("").error().is(Errc::invalid_option));
+  EXPECT_THAT(DatasetWriter::create(""), test::Fails(Errc::invalid_option));
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
 TEST_F(DatasetWriterTest, SaysThatItIsClosedAfterAMove) {
   DatasetWriter writer = create(options());
   const DatasetWriter taken = std::move(writer);
-  EXPECT_TRUE(writer.append("").error().is(Errc::closed));
-  EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
-  EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  EXPECT_THAT(writer.append(""), test::Fails(Errc::closed));
+  EXPECT_THAT(writer.next_shard(), test::Fails(Errc::closed));
+  EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
   EXPECT_EQ(writer.records() + writer.raw_bytes(), 0u);
   writer.abandon();
 }

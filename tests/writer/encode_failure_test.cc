@@ -9,9 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/support/fails.h"
 #include "tests/support/replaced_new.h"
 #include "tests/writer/test_files.h"
 #include "writer/shard_stream.h"
@@ -78,8 +76,7 @@ TEST_F(EncodeFailureTest, ShardsBeforeItAreKeptAndItsOwnIsNot) {
   for (const unsigned threads : {1u, 4u}) {
     published_.clear();
     const Result<void> written = write(threads);
-    ASSERT_FALSE(written);
-    EXPECT_EQ(written.error().code(), boost::system::errc::not_enough_memory);
+    ASSERT_THAT(written, test::Fails(boost::system::errc::not_enough_memory));
     EXPECT_THAT(published_, ElementsAre("shard-000000.dvt")) << threads << " threads";
     EXPECT_EQ(test::read_shard_file(folder_ / "shard-000000.dvt").records.size(), 50u);
     EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("shard-000000.dvt"));

@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-#include <gtest/gtest.h>
+#include "tests/support/fails.h"
 
 namespace dovetail::detail {
 namespace {
@@ -63,10 +63,10 @@ TEST(OrderedPoolTest, BringsFailuresAndExceptionsBackWithTheirJob) {
   });
   for (int i = 0; i < 6; ++i) pool->submit(std::make_unique<int>(i));
   EXPECT_TRUE(pool->take().outcome);
-  EXPECT_TRUE(pool->take().outcome.error().is(Errc::closed));
-  EXPECT_EQ(pool->take().outcome.error().code(), boost::system::errc::not_enough_memory);
-  EXPECT_EQ(pool->take().outcome.error().code(), boost::system::errc::state_not_recoverable);
-  EXPECT_EQ(pool->take().outcome.error().code(), boost::system::errc::state_not_recoverable);
+  EXPECT_THAT(pool->take().outcome, test::Fails(Errc::closed));
+  EXPECT_THAT(pool->take().outcome, test::Fails(boost::system::errc::not_enough_memory));
+  EXPECT_THAT(pool->take().outcome, test::Fails(boost::system::errc::state_not_recoverable));
+  EXPECT_THAT(pool->take().outcome, test::Fails(boost::system::errc::state_not_recoverable));
   EXPECT_TRUE(pool->take().outcome) << "a failure does not stop the threads";
 }
 

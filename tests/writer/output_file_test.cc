@@ -8,9 +8,6 @@
 #include <cerrno>
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 #include "tests/writer/test_files.h"
@@ -117,15 +114,15 @@ TEST_F(OutputFileTest, KeepsItsFirstFailure) {
   OutputFile file = create("data");
   const auto failed = file.commit(false);
   ASSERT_FALSE(failed);
-  EXPECT_TRUE(file.write(as_bytes("abc")).error().is(Errc::already_exists));
-  EXPECT_TRUE(file.sync().error().is(Errc::already_exists));
-  EXPECT_TRUE(file.publish(true).error().is(Errc::already_exists));
+  EXPECT_THAT(file.write(as_bytes("abc")), test::Fails(Errc::already_exists));
+  EXPECT_THAT(file.sync(), test::Fails(Errc::already_exists));
+  EXPECT_THAT(file.publish(true), test::Fails(Errc::already_exists));
 }
 
 TEST_F(OutputFileTest, RefusesWritesOnceFinished) {
   OutputFile file = create("data");
   ASSERT_TRUE(file.commit(false));
-  EXPECT_TRUE(file.write(as_bytes("abc")).error().is(Errc::closed));
+  EXPECT_THAT(file.write(as_bytes("abc")), test::Fails(Errc::closed));
 }
 
 TEST_F(OutputFileTest, TakesTheLongestNameOfTheFileSystem) {
@@ -172,13 +169,9 @@ TEST_F(OutputFileTest, RenamesAndLinksAlike) {
 
 TEST_F(OutputFileTest, NamesTheFileThatCannotBeCreated) {
   const auto missing = OutputFolder::open(folder_ / "missing");
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code(), boost::system::errc::no_such_file_or_directory);
-  EXPECT_EQ(missing.error().path(), folder_ / "missing");
+  ASSERT_THAT(missing, test::Fails(boost::system::errc::no_such_file_or_directory).in(folder_ / "missing"));
 
-  const auto too_long = OutputFile::create(target_, "data/inside");
-  ASSERT_FALSE(too_long);
-  EXPECT_EQ(too_long.error().path(), folder_ / "data/inside");
+  EXPECT_THAT(OutputFile::create(target_, "data/inside"), test::Fails().in(folder_ / "data/inside"));
 }
 
 using OutputFolderTest = test::FolderTest;
@@ -211,9 +204,7 @@ TEST_F(OutputFolderTest, KeepsCreatedFoldersThatHoldOtherThings) {
 
 TEST_F(OutputFolderTest, RefusesAFileInTheWayAndUndoesWhatItMade) {
   test::write_file(folder_ / "file", "x");
-  const auto refused = OutputFolder::create(folder_ / "file/b");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), boost::system::errc::not_a_directory);
+  EXPECT_THAT(OutputFolder::create(folder_ / "file/b"), test::Fails(boost::system::errc::not_a_directory));
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("file"));
 }
 

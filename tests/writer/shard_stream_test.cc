@@ -3,9 +3,7 @@
 
 #include <filesystem>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail::detail {
@@ -88,7 +86,7 @@ TEST_F(ShardStreamTest, AFailureOfWhoGetsAShardComesBack) {
   const auto refuse = [](FinishedShard) -> Result<void> { return Error(Errc::busy); };
   const auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(), settings(1), refuse).value();
   write(*stream, 0, {"a"});
-  EXPECT_TRUE(stream->finish().error().is(Errc::busy));
+  EXPECT_THAT(stream->finish(), test::Fails(Errc::busy));
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 

@@ -14,9 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset_writer.h>
 
 #include "tests/support/as_nobody.h"

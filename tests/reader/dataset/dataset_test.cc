@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
 
 #include <dovetail/record_reader.h>
@@ -437,8 +435,8 @@ TEST_F(DatasetTest, FilesOfAnotherKindAreNoDamage) {
     write_file(folder_.path("a.tar"), content);
     const Error error = open_error(folder_.path("a.tar"));
     EXPECT_THAT(error, test::Fails(Errc::foreign_file).of(ErrorKind::usage).in(folder_.path("a.tar")));
-    EXPECT_TRUE(verify(folder_.path("a.tar")).error().is(Errc::foreign_file));
-    EXPECT_TRUE(describe_shard(folder_.path("a.tar")).error().is(Errc::foreign_file));
+    EXPECT_THAT(verify(folder_.path("a.tar")), test::Fails(Errc::foreign_file));
+    EXPECT_THAT(describe_shard(folder_.path("a.tar")), test::Fails(Errc::foreign_file));
   }
 }
 

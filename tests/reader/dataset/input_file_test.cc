@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
 
 #include <dovetail/bytes.h>
@@ -93,14 +91,9 @@ TEST_F(InputFileTest, AReplacedFileHasAnotherIdentity) {
 }
 
 TEST_F(InputFileTest, FoldersAndMissingFilesAreTheSystemsErrors) {
-  const auto is_folder = InputFile::open(folder_.path());
-  ASSERT_FALSE(is_folder);
-  EXPECT_EQ(is_folder.error().code(), boost::system::errc::is_a_directory);
-  EXPECT_EQ(is_folder.error().path(), folder_.path());
-  const auto missing = InputFile::open(folder_.path("nothing"));
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code(), boost::system::errc::no_such_file_or_directory);
-  EXPECT_EQ(missing.error().kind(), ErrorKind::io);
+  EXPECT_THAT(InputFile::open(folder_.path()), test::Fails(boost::system::errc::is_a_directory).in(folder_.path()));
+  EXPECT_THAT(InputFile::open(folder_.path("nothing")),
+              test::Fails(boost::system::errc::no_such_file_or_directory).of(ErrorKind::io));
 }
 
 TEST_F(InputFileTest, PipesAndDevicesAreRefusedWithoutWaiting) {

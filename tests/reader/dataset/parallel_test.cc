@@ -5,8 +5,9 @@
 #include <new>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
+
+#include "tests/support/fails.h"
 
 namespace dovetail::detail {
 namespace {
@@ -36,12 +37,12 @@ TEST(ForEachIndexTest, TheLowestFailureIsReportedWhateverTheTiming) {
 }
 
 TEST(ForEachIndexTest, RunningOutOfMemoryIsAnError) {
-  const auto done = for_each_index(4, 2, [](std::size_t i) -> Result<void> {
-    if (i == 2) throw std::bad_alloc();
-    return {};
-  });
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code(), boost::system::errc::not_enough_memory);
+  EXPECT_THAT(for_each_index(4, 2,
+                             [](std::size_t i) -> Result<void> {
+                               if (i == 2) throw std::bad_alloc();
+                               return {};
+                             }),
+              test::Fails(boost::system::errc::not_enough_memory));
 }
 
 }  // namespace

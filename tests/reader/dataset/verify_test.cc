@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
 
 #include <dovetail/dataset.h>
@@ -232,7 +230,7 @@ TEST_F(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
   EXPECT_EQ(report.unreadable[0].path(), folder_.path("d/b/shard-0.dvt"));
   EXPECT_EQ(report.unreadable[0].code(), boost::system::errc::permission_denied);
   EXPECT_EQ(report.records, 20u);
-  EXPECT_EQ(Dataset::open(folder_.path("d/*/*.dvt")).error().path(), folder_.path("d/b/shard-0.dvt"));
+  EXPECT_THAT(Dataset::open(folder_.path("d/*/*.dvt")), test::Fails().in(folder_.path("d/b/shard-0.dvt")));
 
   // What may be a folder with shards, or a dataset of its own, is an error.
   const Error unknown = verify(folder_.path("d")).error();
@@ -333,7 +331,7 @@ TEST_F(VerifyTest, AFolderAboveDatasetsIsNotJudgedAsOne) {
   write_dataset(folder_.path("train"), 3, 20);
   write_dataset(folder_.path("val"), 1, 20);
   fs::remove(folder_.path("train/shard-1.dvt"));
-  EXPECT_TRUE(verify(folder_.path()).error().is(Errc::several_datasets));
+  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::several_datasets));
 }
 
 TEST_F(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
@@ -357,8 +355,8 @@ TEST_F(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
 }
 
 TEST_F(VerifyTest, NothingToVerifyIsAnError) {
-  EXPECT_TRUE(verify(folder_.path()).error().is(Errc::empty_input));
-  EXPECT_EQ(verify(folder_.path("nothing")).error().code(), boost::system::errc::no_such_file_or_directory);
+  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::empty_input));
+  EXPECT_THAT(verify(folder_.path("nothing")), test::Fails(boost::system::errc::no_such_file_or_directory));
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 // What the writers make, read back.
 #include <string>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>

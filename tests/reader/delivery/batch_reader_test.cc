@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/batch_reader.h>
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -14,6 +12,7 @@
 #include <boost/system/system_error.hpp>
 
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -253,9 +252,7 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   std::optional<Batch> first = reader.next().value();
   std::optional<Batch> second = reader.next().value();
   const Result<std::optional<Batch>> third = reader.next();
-  ASSERT_FALSE(third.has_value());
-  EXPECT_TRUE(third.error().is(Errc::slots_held));
-  EXPECT_NE(third.error().to_string().find("release one, or copy what you keep"), std::string::npos);
+  ASSERT_THAT(third, test::Fails(Errc::slots_held).saying("release one, or copy what you keep"));
   const std::string state = first->state().to_text();
   first->release();
   EXPECT_EQ(first->state().to_text(), state);
@@ -266,8 +263,8 @@ TEST_F(BatchReaderTest, WhatWasMovedFromIsClosed) {
   BatchReader reader = BatchReader::open(dataset(), options(0, 1, 8)).value();
   BatchReader moved = std::move(reader);
   EXPECT_EQ(moved.next().value()->step(), 0u);
-  EXPECT_TRUE(reader.next().error().is(Errc::closed));  // NOLINT(bugprone-use-after-move)
-  EXPECT_TRUE(reader.next(std::chrono::milliseconds(1)).error().is(Errc::closed));
+  EXPECT_THAT(reader.next(), test::Fails(Errc::closed));  // NOLINT(bugprone-use-after-move)
+  EXPECT_THAT(reader.next(std::chrono::milliseconds(1)), test::Fails(Errc::closed));
   EXPECT_TRUE(reader.error()->is(Errc::closed));
   // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does
   // not see libstdc++ count.
@@ -288,7 +285,7 @@ TEST_F(BatchReaderTest, PatienceIsNotNeededForWhatIsReady) {
   }
   EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
   reader.stop();
-  EXPECT_EQ(reader.next(std::chrono::hours(1)).error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(reader.next(std::chrono::hours(1)), test::Fails(ErrorKind::cancelled));
 }
 
 TEST_F(BatchReaderTest, StatsAddUpToTheLifeOfTheReader) {
@@ -358,7 +355,7 @@ TEST(BatchReaderBudgetTest, TheBudgetThatARefusalCallsEnoughIsEnough) {
       for (options.memory_bytes = 4096; refused < 1000; options.memory_bytes += options.memory_bytes / 8, ++refused) {
         const Result<BatchReader> reader = BatchReader::open(dataset, options);
         if (reader.has_value()) break;
-        ASSERT_TRUE(reader.error().is(Errc::budget_too_small));
+        ASSERT_THAT(reader, test::Fails(Errc::budget_too_small));
         // First for the slots, then for the open runs.
         ReaderOptions enough = options;
         enough.memory_bytes = advised(reader.error(), enough.memory_bytes);

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "format/layout.h"
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/gated_storage.h"
 
 namespace dovetail {
@@ -154,10 +153,7 @@ TEST_P(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
         }).value();
     for (std::uint64_t step = 0; step < id / kBatch; ++step) ASSERT_EQ(engine->next().value()->step(), step);
     const Result<std::optional<Batch>> failed = engine->next();
-    ASSERT_TRUE(failed.has_error());
-    EXPECT_TRUE(failed.error().is(Errc::payload_checksum)) << failed.error().to_string();
-    EXPECT_EQ(failed.error().offset(), offset);
-    EXPECT_NE(failed.error().to_string().find("step " + std::to_string(id / kBatch)), std::string::npos);
+    ASSERT_THAT(failed, test::Fails(Errc::payload_checksum).at(offset).saying("step " + std::to_string(id / kBatch)));
   }
 }
 

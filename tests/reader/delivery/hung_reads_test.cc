@@ -9,9 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
 #include "tests/reader/delivery/injected_engine.h"
@@ -164,7 +161,7 @@ TEST(HungReadOptionsTest, AreCheckedWhenAReaderIsOpened) {
   }
   options.hung_after = {};
   options.on_hung_read = OnHungRead::fail;
-  EXPECT_THAT(BatchReader::open(dataset, options).error().detail(), HasSubstr("on_hung_read"));
+  EXPECT_THAT(BatchReader::open(dataset, options), test::Fails().saying("on_hung_read"));
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -18,6 +16,7 @@
 
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/gated_storage.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/shuffled_storage.h"
@@ -108,7 +107,7 @@ TEST_F(InterruptionTest, RunningOutOfPatienceAtAnyTimeLosesNoBatch) {
       const auto patience = std::chrono::microseconds(random() % 300);
       const Result<std::optional<Batch>> batch = engine->next(detail::StallClock::Clock::now() + patience);
       if (!batch.has_value()) {
-        ASSERT_TRUE(batch.error().is(Errc::not_yet)) << batch.error().to_string();
+        ASSERT_THAT(batch, test::Fails(Errc::not_yet));
         ++not_yet;
         continue;
       }
@@ -133,7 +132,7 @@ TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
       for (;;) {
         Result<std::optional<Batch>> batch = engine->next();
         if (!batch.has_value()) {
-          EXPECT_EQ(batch.error().kind(), ErrorKind::cancelled);
+          EXPECT_THAT(batch, test::Fails(ErrorKind::cancelled));
           return;
         }
         if (held.empty() && batch->has_value()) held.push_back(std::move(**batch));
@@ -190,8 +189,7 @@ TEST_F(InterruptionTest, ABatchReleasedOnAnotherThreadLetsTheReaderGoOn) {
   std::optional<Batch> batch = engine->next().value();
   while (batch.has_value()) {
     const Result<std::optional<Batch>> held = engine->next();
-    ASSERT_TRUE(held.has_error());
-    ASSERT_TRUE(held.error().is(Errc::slots_held));
+    ASSERT_THAT(held, test::Fails(Errc::slots_held));
     testing::append_checked(*batch, kSampleShape, rows);
     std::thread([taken = std::move(*batch)]() mutable { taken.release(); }).join();
     batch.reset();

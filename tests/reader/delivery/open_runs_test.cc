@@ -7,12 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset_writer.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -90,8 +89,7 @@ TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
   const Dataset large = testing::make_sample(folder_.path("large"), kLargeRecords);
   ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
   const Result<BatchReader> refused = BatchReader::open(large, options);
-  ASSERT_TRUE(refused.has_error());
-  EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
+  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
   const auto fit = static_cast<std::uint32_t>(number_after(refused.error().detail(), "open_runs = "));
   ASSERT_GT(fit, 0u) << refused.error().detail();
   options.plan.open_runs = fit;
@@ -164,7 +162,7 @@ TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
                           .storage = StorageKind::pread};
     auto reader = BatchReader::open(few, options);
     if (!reader) {
-      EXPECT_TRUE(reader.error().is(Errc::budget_too_small)) << reader.error().to_string();
+      EXPECT_THAT(reader, test::Fails(Errc::budget_too_small));
       continue;
     }
     const auto batch = reader->next();

@@ -9,9 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/reader_stats.h>
 
-#include <gtest/gtest.h>
-
 #include <boost/json/parse.hpp>
 
 #include <dovetail/batch_reader.h>
@@ -10,6 +8,7 @@
 #include "reader/fetch/waited_reads.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cached_reads.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -135,7 +134,7 @@ TEST(StatsPrometheus, LabelsAreEscapedAndTheirNamesChecked) {
       << text;
   EXPECT_NE(stats.to_prometheus().value().find("\ndovetail_reader_batches_total 3\n"), text.npos);
   for (const char* name : {"", "1st", "a-b", "__name", "state", "status", "work", "storage"}) {
-    EXPECT_TRUE(stats.to_prometheus({{name, "x"}}).error().is(Errc::invalid_option)) << name;
+    EXPECT_THAT(stats.to_prometheus({{name, "x"}}), test::Fails(Errc::invalid_option)) << name;
   }
 }
 

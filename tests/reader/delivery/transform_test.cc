@@ -20,8 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -30,6 +28,7 @@
 
 #include "format/try.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -404,7 +403,7 @@ TEST_F(TransformTest, StopsAndGoesWhileCallsRun) {
       reader.reset();
     } else {
       reader->stop();
-      EXPECT_EQ(reader->next().error().kind(), ErrorKind::cancelled);
+      EXPECT_THAT(reader->next(), test::Fails(ErrorKind::cancelled));
     }
     releases.join();
     context.run();
@@ -446,15 +445,13 @@ TEST_F(TransformTest, RowsOfAnySizeStayWithinTheBudgetOrNameWhatDoesNotFit) {
 TEST_F(TransformTest, NeedsColumns) {
   ReaderOptions options = this->options();
   options.columns.reset();
-  const auto opened = BatchReader::open(dataset(), options);
-  EXPECT_THAT(opened.error().to_string(), HasSubstr("transform needs columns"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails().saying("transform needs columns"));
 }
 
 TEST_F(TransformTest, HasOneFunction) {
   ReaderOptions options = this->options();
   options.transform.fill_batch = in_batches(fill_row);
-  const auto opened = BatchReader::open(dataset(), options);
-  EXPECT_THAT(opened.error().to_string(), HasSubstr("fill and fill_batch; set only one of them"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails().saying("fill and fill_batch; set only one of them"));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of no bytes beside others, and trainers that only ask whether a batch is there.
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -69,7 +69,7 @@ TEST(PollingTrainerTest, GetsItsBatchesFromAReaderOfOneThread) {
   for (;;) {
     const Result<std::optional<Batch>> batch = reader.next(std::chrono::milliseconds(0));
     if (!batch.has_value()) {
-      ASSERT_TRUE(batch.error().is(Errc::not_yet)) << batch.error().to_string();
+      ASSERT_THAT(batch, test::Fails(Errc::not_yet));
       continue;
     }
     if (!batch->has_value()) break;

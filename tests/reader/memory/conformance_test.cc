@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds for the memory of slots wherever it comes from. Built twice: against the CUDA runtime,
 // where a device may be missing, and against one that is emulated.
-#include <gtest/gtest.h>
 
 #include <sys/mman.h>
 
@@ -20,6 +19,7 @@
 #include "reader/memory/slot_ring.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/reader/memory/batch_of.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::detail {
 namespace {
@@ -184,8 +184,8 @@ TEST(ProvidedMemoryTest, MustBeLargeEnoughAndAligned) {
   };
   EXPECT_TRUE(HostMemory::make(8192, given(0, 8192)).has_value());
   EXPECT_TRUE(HostMemory::make(8192, given(256, 8192)).has_value());
-  EXPECT_TRUE(HostMemory::make(8192, given(0, 8191)).error().is(Errc::invalid_option));
-  EXPECT_TRUE(HostMemory::make(8192, given(64, 8192)).error().is(Errc::invalid_option));
+  EXPECT_THAT(HostMemory::make(8192, given(0, 8191)), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(HostMemory::make(8192, given(64, 8192)), test::Fails(Errc::invalid_option));
 }
 
 TEST(ProvidedMemoryTest, ARefusalIsTheReadersError) {
@@ -197,8 +197,7 @@ TEST(ProvidedMemoryTest, MustBeKnownToCudaWhereThatIsRequired) {
   alignas(4096) static std::byte memory[4096];
   const auto plain = [](std::size_t) -> Result<SlotMemory> { return SlotMemory{.bytes = memory, .owner = {}}; };
   const Result<HostMemory> required = HostMemory::make(4096, provided_by(plain, Registration::required));
-  ASSERT_FALSE(required.has_value());
-  EXPECT_TRUE(required.error().is(Errc::registration_failed));
+  ASSERT_THAT(required, test::Fails(Errc::registration_failed));
   EXPECT_FALSE(required.error().detail().empty());
 }
 

@@ -2,7 +2,6 @@
 #include <dovetail/dlpack.h>
 
 #include <dlpack/dlpack.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -82,8 +82,7 @@ TEST_F(DlpackTest, RowsOfOneSizeAreATable) {
 
 TEST_F(DlpackTest, RowsOfDifferentSizesAreNone) {
   const Result<DLManagedTensor*> rows = to_dlpack(next(), BatchPart::rows);
-  ASSERT_FALSE(rows.has_value());
-  EXPECT_TRUE(rows.error().is(Errc::invalid_option));
+  ASSERT_THAT(rows, test::Fails(Errc::invalid_option));
 }
 
 TEST_F(DlpackTest, TheSlotIsFreeWithTheLastTensor) {
@@ -113,9 +112,9 @@ TEST_F(DlpackTest, TensorsOutliveTheReader) {
 TEST_F(DlpackTest, ReleasedBatchesAndNoneAreRefused) {
   auto batch = std::make_shared<Batch>(std::move(*reader_.next().value()));
   batch->release();
-  EXPECT_TRUE(to_dlpack(std::shared_ptr<const Batch>(batch), BatchPart::values).error().is(Errc::invalid_option));
-  EXPECT_TRUE(to_dlpack(std::shared_ptr<const Batch>(), BatchPart::values).error().is(Errc::invalid_option));
-  EXPECT_TRUE(to_dlpack(std::shared_ptr<DeviceBatch>(), BatchPart::ids, {}).error().is(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(batch), BatchPart::values), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(), BatchPart::values), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<DeviceBatch>(), BatchPart::ids, {}), test::Fails(Errc::invalid_option));
 }
 
 TEST_F(DlpackTest, ATensorThatGoesInAForkedChildLeavesTheSlotToTheParent) {

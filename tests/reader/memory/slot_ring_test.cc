@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/memory/slot_ring.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <optional>
 #include <set>
@@ -10,6 +8,7 @@
 
 #include "reader/memory/poison.h"
 #include "tests/reader/memory/batch_of.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::detail {
 namespace {
@@ -134,8 +133,7 @@ TEST(SlotRingTest, AStreamWithoutADeviceIsAnErrorAndTheBatchStays) {
       SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
   Batch batch = test::batch_of(ring->acquire());
   const Result<void> released = batch.release(DeviceStream{});
-  ASSERT_FALSE(released.has_value());
-  EXPECT_TRUE(released.error().is(Errc::device_failed));
+  ASSERT_THAT(released, test::Fails(Errc::device_failed));
   EXPECT_EQ(batch.rows(), 1u);
   EXPECT_EQ(ring->held(), 1u);
   batch.release();
@@ -158,7 +156,7 @@ TEST(HostMemoryTest, RequiredRegistrationSucceedsOrIsAnError) {
   if (required.has_value()) {
     EXPECT_TRUE(required->registered());
   } else {
-    EXPECT_TRUE(required.error().is(Errc::registration_failed));
+    EXPECT_THAT(required, test::Fails(Errc::registration_failed));
     EXPECT_FALSE(required.error().detail().empty());
   }
 }

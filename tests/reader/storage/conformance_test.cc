@@ -16,9 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
 #include "tests/reader/dataset/dataset_files.h"
@@ -292,8 +289,7 @@ TEST_P(StorageConformanceTest, TryingPastTheEndIsAnErrorOrANo) {
     if (tried) {
       EXPECT_FALSE(*tried) << offset;
     } else {
-      EXPECT_TRUE(tried.error().is(Errc::truncated)) << tried.error().to_string();
-      EXPECT_EQ(tried.error().path(), file.path());
+      EXPECT_THAT(tried, test::Fails(Errc::truncated).in(file.path()));
     }
     EXPECT_TRUE(read.guards_are_whole());
   }
@@ -326,7 +322,7 @@ TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {
   storage_->call(
       "nothing", [] { return Storage::Answer(Error(Errc::truncated)); },
       [&](const Storage::Answer& answer) { failed.complete(answer.error()); });
-  EXPECT_TRUE(failed.wait().error().is(Errc::truncated));
+  EXPECT_THAT(failed.wait(), test::Fails(Errc::truncated));
 }
 
 TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {

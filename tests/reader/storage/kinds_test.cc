@@ -10,9 +10,6 @@
 #include <system_error>
 #include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"

@@ -20,9 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "reader/storage/deadline_storage.h"
 #include "reader/storage/thread_pool.h"
 #include "tests/reader/dataset/dataset_files.h"
@@ -179,9 +176,7 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   const auto result = read->wait();
   ASSERT_FALSE(result);
   EXPECT_TRUE(storage_->gave_up(result.error()));
-  EXPECT_EQ(result.error().path(), slow.path());
-  EXPECT_EQ(result.error().offset(), 1234u);
-  EXPECT_THAT(result.error().detail(), HasSubstr("has hung"));
+  EXPECT_THAT(result, test::Fails().in(slow.path()).at(1234u).saying("has hung"));
   EXPECT_EQ(storage_->hung_reads().given_up, 1u);
   lines_.wait_for("and was abandoned");
 
@@ -189,7 +184,7 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   const auto later = start_read(*storage_, slow, 50, 100)->wait();
   ASSERT_FALSE(later);
   EXPECT_TRUE(storage_->gave_up(later.error()));
-  EXPECT_THAT(later.error().detail(), HasSubstr("earlier calls on this file hang"));
+  EXPECT_THAT(later, test::Fails().saying("earlier calls on this file hang"));
   ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
   gate_->let_go(GatedStorage::Open::for_ever);
   while (!start_read(*storage_, slow, 50, 100)->wait().has_value()) std::this_thread::sleep_for(kAfter);
