@@ -18,7 +18,10 @@
 #include "tests/format/column_reference.h"
 #include "tests/format/example_messages.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
+using namespace format;
+
 namespace {
 
 constexpr const char* kSchema =
@@ -99,9 +102,9 @@ void judge(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dovetail::format::test::judge({reinterpret_cast<const char*>(data), size});
+  dovetail::test::judge({reinterpret_cast<const char*>(data), size});
   return 0;
 }

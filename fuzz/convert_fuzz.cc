@@ -13,6 +13,7 @@
 #include "fuzz/source_files.h"
 #include "fuzz/support.h"
 #include "tests/convert/sources.h"
+#include "tests/support/decoded_shards.h"
 
 namespace dovetail::fuzz {
 namespace {

@@ -23,8 +23,8 @@ namespace dovetail::fuzz {
 
 namespace {
 
-using format::test::Draws;
-using format::test::Records;
+using test::Draws;
+using test::Records;
 
 constexpr std::size_t kMostFileBytes = 64 << 10;
 constexpr std::uint64_t kRunRecords = 8;
@@ -49,16 +49,16 @@ std::string example(std::uint64_t number) {
 std::string record_of(Layout layout, std::uint64_t number) {
   switch (layout) {
     case Layout::fixed:
-      return format::test::noise(256, number);
+      return test::noise(256, number);
     case Layout::large:
-      return format::test::noise(1500 + number * 331 % 1100, number);
+      return test::noise(1500 + number * 331 % 1100, number);
     case Layout::examples:
       return example(number);
     case Layout::snappy:
     case Layout::tfrecord:
       break;
   }
-  return format::test::prose(number * 37 % 120, number);
+  return test::prose(number * 37 % 120, number);
 }
 
 std::vector<std::uint64_t> shards_of(Layout layout) {
@@ -121,7 +121,7 @@ void HostileDataset::write_dataset(const std::vector<Records>& shards) {
                                                       : Codec::none;
   options.shard.block_bytes = 1024;
   options.shard.run_records = kRunRecords;
-  options.shard.dataset_id = format::test::sample_dataset_id();
+  options.shard.dataset_id = test::sample_dataset_id();
   if (layout_ == Layout::examples) options.shard.schema = parse_schema(kExampleColumns).value();
   DatasetWriter writer = DatasetWriter::create(folder_, options).value();
   for (std::size_t shard = 0; shard < shards.size(); ++shard) {

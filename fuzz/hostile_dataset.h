@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fuzz/support.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail::fuzz {
 
@@ -51,14 +51,14 @@ class HostileDataset {
   struct File {
     std::string path;
     std::string bytes;
-    format::test::Records records;     // none in manifests and indexes
+    test::Records records;             // none in manifests and indexes
     std::vector<std::size_t> anchors;  // where structures begin
     bool tfrecord = false;
     bool changed = false;
   };
-  void keep(const std::string& path, format::test::Records records = {});
-  void write_dataset(const std::vector<format::test::Records>& shards);
-  void write_tfrecords(const std::vector<format::test::Records>& shards);
+  void keep(const std::string& path, test::Records records = {});
+  void write_dataset(const std::vector<test::Records>& shards);
+  void write_tfrecords(const std::vector<test::Records>& shards);
   /// Whether bytes of one file came into another.
   bool edit(Input& input, std::vector<std::optional<std::string>>& files);
 

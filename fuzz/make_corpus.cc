@@ -32,7 +32,7 @@
 namespace dovetail::fuzz {
 namespace {
 
-using format::test::Records;
+using test::Records;
 
 std::string byte(unsigned value) {
   return std::string(1, static_cast<char>(value));
@@ -56,19 +56,19 @@ class Corpus {
   std::string root_;
 };
 
-std::string chars(const format::test::Bytes& bytes) {
+std::string chars(const test::Bytes& bytes) {
   return std::string(as_chars(bytes));
 }
 
-format::test::Bytes golden(const std::string& name) {
-  for (const auto& shard : format::test::golden_shards()) {
+test::Bytes golden(const std::string& name) {
+  for (const auto& shard : test::golden_shards()) {
     if (shard.name == name) return shard.bytes;
   }
   return {};
 }
 
 /// A footer whose largest record is smaller than one of its records.
-format::test::Bytes below_its_largest_record(format::test::Bytes file) {
+test::Bytes below_its_largest_record(test::Bytes file) {
   const format::ShardTail tail = format::decode_tail(file, file.size()).value();
   format::Footer footer = tail.footer;
   footer.info.max_record_bytes -= 1;
@@ -80,11 +80,11 @@ format::test::Bytes below_its_largest_record(format::test::Bytes file) {
 }
 
 /// The first block of records behind all others, where the trailer was.
-format::test::Bytes with_its_first_block_last(format::test::Bytes file) {
-  const auto index = format::test::read_shard(file).value().index;
+test::Bytes with_its_first_block_last(test::Bytes file) {
+  const auto index = test::read_shard(file).value().index;
   const std::size_t from = index.front().offset;
-  format::test::Bytes moved(file.begin() + static_cast<std::ptrdiff_t>(from),
-                            file.begin() + static_cast<std::ptrdiff_t>(index[1].offset));
+  test::Bytes moved(file.begin() + static_cast<std::ptrdiff_t>(from),
+                    file.begin() + static_cast<std::ptrdiff_t>(index[1].offset));
   file.resize(file.size() - format::kTrailerBytes);
   format::store_le(moved.data() + 8, std::uint64_t{file.size()});
   const std::size_t sealed = format::kBlockHeaderBytes - 4;
@@ -95,34 +95,34 @@ format::test::Bytes with_its_first_block_last(format::test::Bytes file) {
 }
 
 /// What targets found once.
-void put_found_shards(const Corpus& corpus, const format::test::Bytes& runs) {
+void put_found_shards(const Corpus& corpus, const test::Bytes& runs) {
   const std::string small = chars(below_its_largest_record(runs));
   corpus.put("shard_fuzz", "record_above_the_limit.dvt", small);
   corpus.put("shard_file_fuzz", "record_above_the_limit.dvt", small);
-  format::test::Bytes manifest = golden("manifest.dvt");
+  test::Bytes manifest = golden("manifest.dvt");
   manifest[7] ^= std::byte{0x40};
   corpus.put("recover_fuzz", "manifest_without_header", chars(manifest));
   corpus.put("recover_fuzz", "block_behind_the_index", chars(with_its_first_block_last(golden("snappy.dvt"))));
 }
 
 void put_shards(const Corpus& corpus) {
-  for (const auto& shard : format::test::golden_shards()) {
+  for (const auto& shard : test::golden_shards()) {
     if (shard.bytes.size() > 8192) continue;
     corpus.put("shard_fuzz", shard.name, chars(shard.bytes));
     corpus.put("shard_file_fuzz", shard.name, chars(shard.bytes));
     corpus.put("recover_fuzz", shard.name, chars(shard.bytes));
     if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
   }
-  format::test::ShardSpec spec = {.records = {}, .codec = Codec::snappy, .run_records = 8, .block_records = 3};
-  for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(format::test::prose(i * 13 % 90, i));
-  const format::test::Bytes runs = format::test::make_shard(spec).bytes;
+  test::ShardSpec spec = {.records = {}, .codec = Codec::snappy, .run_records = 8, .block_records = 3};
+  for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(test::prose(i * 13 % 90, i));
+  const test::Bytes runs = test::make_shard(spec).bytes;
   corpus.put("shard_fuzz", "runs", chars(runs));
   corpus.put("shard_file_fuzz", "runs", chars(runs));
   put_found_shards(corpus, runs);
 }
 
 void put_messages(const Corpus& corpus) {
-  const auto shard = format::test::make_shard({.records = {"one", "two", "three"}});
+  const auto shard = test::make_shard({.records = {"one", "two", "three"}});
   format::Footer footer{.info = shard.info, .index_offset = 640, .index_crc = 0x12345678};
   footer.info.file_bytes = 0;
   corpus.put("messages_fuzz", "metadata",
@@ -138,7 +138,7 @@ void put_messages(const Corpus& corpus) {
   const TfrecordIndexReport report = index_tfrecord(file, {.block_bytes = 1024, .run_records = 16}).value();
   const std::string facts = format::encode(format::TfrecordFacts{report.shard, 7});
   corpus.put("messages_fuzz", "facts", byte(3) + facts);
-  const auto index = format::test::read_shard(test::read_file(report.index)).value();
+  const auto index = test::read_shard(test::read_file(report.index)).value();
   const auto& stored = index.records;
   std::string blocks;
   for (std::size_t i = 1; i < stored.size(); ++i) blocks += stored[i];
@@ -186,7 +186,7 @@ void put_texts(const Corpus& corpus) {
 }
 
 void put_tfrecords(const Corpus& corpus) {
-  const std::string bytes = test::tfrecord_bytes({"", "one", format::test::prose(300, 1), "last"});
+  const std::string bytes = test::tfrecord_bytes({"", "one", test::prose(300, 1), "last"});
   for (unsigned how = 0; how < 4; ++how) corpus.put("tfrecord_fuzz", "how_" + std::to_string(how), byte(how) + bytes);
   corpus.put("index_fuzz", "plain", byte(0) + le(0, 2) + bytes);
   const std::string dali = "0 16\n16 19\n35 316\n351 20\n";
@@ -308,9 +308,9 @@ void put_others(const Corpus& corpus) {
              byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
   corpus.put("snappy_decoder_fuzz", "literal", byte(16) + byte(5) + byte(16) + "hello");
   corpus.put("snappy_decoder_fuzz", "copies", byte(0x80) + byte(8) + "abc" + byte(0x0E) + byte(3) + byte(0));
-  format::test::Draws draws(1);
+  test::Draws draws(1);
   for (int i = 0; i < 8; ++i) {
-    const std::string example = format::test::random_example(draws);
+    const std::string example = test::random_example(draws);
     corpus.put("columns_fuzz", "usual_" + std::to_string(i), byte(0) + example);
     corpus.put("payload_fuzz", "example_" + std::to_string(i), example);
     corpus.put("columns_fuzz", "schema_" + std::to_string(i), "b:i64[*]=[], e:bytes=\"\"" + byte(0) + example);

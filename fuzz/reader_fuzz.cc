@@ -166,9 +166,9 @@ class BatchCheck {
     if (batch_.schema() == nullptr) return bytes(contents);
     // Which of two records made a row cannot be seen, nor what one is that only batches read.
     if (forged_ == Forged::meanwhile || unknown_) return;
-    const auto expected = format::test::reference_columns(*batch_.schema(), contents);
+    const auto expected = test::reference_columns(*batch_.schema(), contents);
     require(expected.has_value(), "records that are delivered fit the columns");
-    require(format::test::decoded_columns(*batch_.schema(), *batch_.column_layout(), batch_.values()) == *expected,
+    require(test::decoded_columns(*batch_.schema(), *batch_.column_layout(), batch_.values()) == *expected,
             "columns are those of the records");
   }
 

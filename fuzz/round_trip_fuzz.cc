@@ -9,7 +9,7 @@
 #include <dovetail/record_writer.h>
 
 #include "fuzz/support.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/decoded_shards.h"
 
 namespace dovetail::fuzz {
 namespace {
@@ -43,7 +43,7 @@ void judge(Input input) {
                            .block_bytes = 1024u << (bits >> 1) % 8,
                            .run_bytes = 1024u << (bits >> 4) % 8,
                            .run_records = input.byte() % 64u,
-                           .dataset_id = format::test::sample_dataset_id(),
+                           .dataset_id = test::sample_dataset_id(),
                            .record_type = "fuzz",
                            .overwrite = true};
   const test::Records records = records_of(input);
@@ -52,7 +52,7 @@ void judge(Input input) {
   const auto info = writer.finish();
   require(info.has_value(), "a shard is finished");
 
-  const auto decoded = format::test::read_shard(test::read_file(path));
+  const auto decoded = test::read_shard(test::read_file(path));
   require(decoded.has_value(), "a shard decodes");
   require(decoded->records == records, "records come back from memory");
   const auto report = verify(path, 1);

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "fuzz/support.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 
 namespace dovetail::fuzz {
 namespace {

@@ -10,7 +10,8 @@
 
 #include "tests/format/snappy_streams.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
 namespace {
 
 // What the first byte of an input chooses: the slack, and whether what follows is a stream with its
@@ -35,9 +36,9 @@ void decode(ByteView input) {
 }
 
 }  // namespace
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dovetail::format::test::decode(std::as_bytes(std::span(data, size)));
+  dovetail::test::decode(std::as_bytes(std::span(data, size)));
   return 0;
 }

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::fuzz {
 

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/convert/source_fixture.h"
+#include "tests/support/decoded_shards.h"
 
 namespace dovetail::test {
 
@@ -39,7 +40,7 @@ class ConversionTest : public SourceTest {
   }
   ConvertOptions options(std::vector<std::string> sources, std::uint32_t shards) const {
     ConvertOptions options{.sources = std::move(sources)};
-    options.writer.shard.dataset_id = format::test::sample_dataset_id();
+    options.writer.shard.dataset_id = test::sample_dataset_id();
     options.writer.shard.block_bytes = 4096;
     options.shards = shards;
     options.jobs = 2;

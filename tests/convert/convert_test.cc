@@ -13,6 +13,7 @@
 #include <dovetail/tfrecord_export.h>
 
 #include "tests/convert/source_fixture.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 
 namespace dovetail {
@@ -29,7 +30,7 @@ class ConvertTest : public test::SourceTest {
  protected:
   ConvertOptions options(std::vector<std::string> sources) const {
     ConvertOptions options{.sources = std::move(sources)};
-    options.writer.shard.dataset_id = format::test::sample_dataset_id();
+    options.writer.shard.dataset_id = test::sample_dataset_id();
     options.jobs = 2;
     return options;
   }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::detail {
 namespace {

@@ -22,8 +22,9 @@
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
 #include "tests/support/as_nobody.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -215,11 +216,11 @@ TEST_F(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
 TEST_F(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
   const std::string manifest = data_ + "/manifest.dvt";
   write_dataset(folder_ / "other", "x", 1, 7);
-  format::test::ShardSpec index{.shard_number = format::kTfrecordIndexShardNumber,
-                                .metadata = {format::kTfrecordIndexRecordType, "sample", {}}};
+  test::ShardSpec index{.shard_number = format::kTfrecordIndexShardNumber,
+                        .metadata = {format::kTfrecordIndexRecordType, "sample", {}}};
   const std::pair<std::string, std::function<void()>> cases[] = {
       {"not a manifest", [&] { fs::copy_file(folder_ / "other/shard-000000.dvt", manifest); }},
-      {"not a manifest", [&] { test::write_file(manifest, as_chars(format::test::make_shard(index).bytes)); }},
+      {"not a manifest", [&] { test::write_file(manifest, as_chars(test::make_shard(index).bytes)); }},
       {"this is a folder", [&] { fs::copy(folder_ / "other", manifest); }},
       {"manifest", [&] { test::write_file(manifest, "PK\3\4 is a zip"); }},
       {"manifest", [&] { test::write_file(manifest, ""); }},
@@ -240,9 +241,9 @@ TEST_F(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved
 
 TEST_F(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
   fs::create_directory(data_);
-  format::test::ShardSpec spec{.shard_number = format::kManifestShardNumber,
-                               .metadata = {format::kManifestRecordType, "sample", {}}};
-  test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  test::ShardSpec spec{.shard_number = format::kManifestShardNumber,
+                       .metadata = {format::kManifestRecordType, "sample", {}}};
+  test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
   const RecoverReport report = recovered(data_, out_);
   EXPECT_TRUE(report.ok());
   EXPECT_EQ(report.records, 0u);

@@ -14,8 +14,9 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -29,10 +30,10 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 /// A sample without its end, so that nothing but the blocks says what they are.
-Bytes unfinished(const format::test::ShardSpec& spec) {
-  const format::test::SampleShard shard = format::test::make_shard(spec);
+Bytes unfinished(const test::ShardSpec& spec) {
+  const test::SampleShard shard = test::make_shard(spec);
   Bytes bytes = shard.bytes;
-  bytes.resize(format::test::read_shard(bytes).value().tail.footer.index_offset);
+  bytes.resize(test::read_shard(bytes).value().tail.footer.index_offset);
   return bytes;
 }
 
@@ -60,10 +61,10 @@ using RecoverClaimsTest = test::RecoverTest;
 using RecoverHostileTest = test::RecoverTest;
 
 TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
-  format::test::ShardSpec spec;
+  test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const Bytes good = format::test::make_shard(spec).bytes;
-  const test::DecodedShard decoded = format::test::read_shard(good).value();
+  const Bytes good = test::make_shard(spec).bytes;
+  const test::DecodedShard decoded = test::read_shard(good).value();
   const std::uint64_t index = decoded.tail.footer.index_offset;
   const std::uint64_t footer = decoded.tail.trailer.footer_offset;
   const std::uint64_t trailer = good.size() - format::kTrailerBytes;
@@ -95,7 +96,7 @@ TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
 }
 
 TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
-  Bytes file = format::test::make_shard({.records = {"a", "b", "c"}}).bytes;
+  Bytes file = test::make_shard({.records = {"a", "b", "c"}}).bytes;
   forge_trailer(file, [](format::Trailer& told) { told.records = 5; });
   test::write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
@@ -105,15 +106,15 @@ TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold)
 }
 
 TEST_F(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
-  const Bytes shard = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
-  ShardInfo info = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
+  const Bytes shard = test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
+  ShardInfo info = test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
   fs::create_directory(data_);
   test::write_file(data_ + "/s.dvt", as_chars(shard));
   const auto write_manifest = [&](const ShardInfo& told) {
-    format::test::ShardSpec spec{.records = {format::encode(told)},
-                                 .shard_number = format::kManifestShardNumber,
-                                 .metadata = {format::kManifestRecordType, "sample", {}}};
-    test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+    test::ShardSpec spec{.records = {format::encode(told)},
+                         .shard_number = format::kManifestShardNumber,
+                         .metadata = {format::kManifestRecordType, "sample", {}}};
+    test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
   };
   const auto recover_with = [&](const ShardInfo& told) {
     write_manifest(told);
@@ -147,9 +148,9 @@ TEST_F(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
 }
 
 TEST_F(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
-  format::test::ShardSpec spec{.codec = Codec::snappy};
+  test::ShardSpec spec{.codec = Codec::snappy};
   for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(test::prose(200, i));
-  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
   forge(file, good.blocks[1].offset, [](const auto&, std::span<std::byte> body) { body.back() ^= std::byte{0xFF}; });
   forge(file, good.blocks[2].offset, [](const auto& header, std::span<std::byte> body) {
@@ -166,9 +167,9 @@ TEST_F(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
 }
 
 TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
-  format::test::ShardSpec spec;
+  test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 20; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
   const struct {
     const char* name;
     std::int64_t first_record;
@@ -199,9 +200,9 @@ TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
 }
 
 TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
-  format::test::ShardSpec spec;
+  test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
   for (const std::size_t gone : {6u, 8u, 11u})
     file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
@@ -218,10 +219,10 @@ TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
 }
 
 TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
-  format::test::ShardSpec spec;
+  test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
-  Bytes file = format::test::make_shard(spec).bytes;
+  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
+  Bytes file = test::make_shard(spec).bytes;
   for (const format::BlockHeader& block : good.blocks) file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
   file.at(good.blocks[6].offset + format::kBlockHeaderBytes) ^= std::byte{1};
   test::write_file(folder_ / "s.dvt", as_chars(file));
@@ -237,8 +238,8 @@ TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
 /// Headers that all claim the same bytes, at every place where one can be, behind a shard's
 /// beginning.
 Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
-  Bytes file = format::test::make_shard({.records = {"first", "second"}}).bytes;
-  const std::uint64_t file_id = format::make_file_id(format::test::sample_dataset_id(), 3);
+  Bytes file = test::make_shard({.records = {"first", "second"}}).bytes;
+  const std::uint64_t file_id = format::make_file_id(test::sample_dataset_id(), 3);
   for (std::uint32_t sequence = 100; file.size() < bytes; ++sequence) {
     format::BlockHeader header;
     header.offset = file.size();
@@ -255,9 +256,9 @@ Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
 }
 
 TEST_F(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
-  format::test::ShardSpec spec;
+  test::ShardSpec spec;
   for (int i = 0; i < 400; ++i) spec.records.push_back(std::to_string(i));
-  Bytes bytes = format::test::make_shard(spec).bytes;
+  Bytes bytes = test::make_shard(spec).bytes;
   test::write_file(folder_ / "s.dvt", as_chars(bytes));
   const std::vector<BlockInfo> blocks = describe_shard(folder_ / "s.dvt").value().blocks;
   ASSERT_GE(blocks.size(), 100u);
@@ -296,14 +297,14 @@ TEST_F(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
 // Such files tell nothing of the records that all shards have in common, so one after the other is
 // searched for that.
 TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
-  const std::size_t shard_bytes = format::test::make_shard({.records = {"first", "second"}}).bytes.size();
+  const std::size_t shard_bytes = test::make_shard({.records = {"first", "second"}}).bytes.size();
   for (const auto& [name, times] : {std::pair("a.dvt", 9u), std::pair("part-00000-of-00001.dvt", 16u)}) {
     const TempFolder folder;
     fs::create_directory(folder / "data");
     Bytes file = hostile_file(2 << 20, 1 << 16);
     file.erase(file.begin() + format::kFileHeaderBytes, file.begin() + static_cast<std::ptrdiff_t>(shard_bytes));
     test::write_file(folder / "data/" + name, as_chars(file));
-    Bytes last = format::test::make_shard({.records = {"first", "second"}, .shard_number = 4}).bytes;
+    Bytes last = test::make_shard({.records = {"first", "second"}, .shard_number = 4}).bytes;
     last.resize(last.size() - format::kTrailerBytes);
     test::write_file(folder / "data/z.dvt", as_chars(last));
     std::uint64_t told = 0;
@@ -320,8 +321,8 @@ TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
 }
 
 TEST_F(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
-  format::test::ShardSpec spec{.records = {"aaaa", "bbbb", "cccc", "dddd"}};
-  const Bytes shard = format::test::make_shard(spec).bytes;
+  test::ShardSpec spec{.records = {"aaaa", "bbbb", "cccc", "dddd"}};
+  const Bytes shard = test::make_shard(spec).bytes;
   Bytes file = shard;
   for (int i = 0; i < 1000; ++i) file.insert(file.end(), shard.begin(), shard.end());
   test::write_file(folder_ / "s.dvt", as_chars(file));

@@ -17,21 +17,22 @@
 
 #include "tests/damage/damaged_files.h"
 #include "tests/support/cases.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
 
 using format::kAlignment;
 using format::kBlockHeaderBytes;
-using format::test::make_shard;
 using test::at;
 using test::Bytes;
 using test::DecodedShard;
 using test::first_bytes;
 using test::kPage;
 using test::layouts;
+using test::make_shard;
 using test::of_pages;
 using test::Piece;
 using test::Records;
@@ -289,7 +290,7 @@ TEST(RecoverMatrixTest, BytesThatAreDroppedOrInsertedCostTheBlocksThatTheyTouch)
 
 /// One of many kinds of damage, at a random place; all but flipped bits in units in which disks and
 /// file systems lose bytes.
-void damage_at_random(Bytes& bytes, const Bytes& foreign, format::test::Draws& draws) {
+void damage_at_random(Bytes& bytes, const Bytes& foreign, test::Draws& draws) {
   if (bytes.size() < kPage / 2) return;
   const std::size_t unit = draws.below(2) == 0 ? kAlignment : 512;
   const std::size_t size = std::min(bytes.size() / 2, unit * (1 + draws.below(8)));
@@ -339,7 +340,7 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   const char* const given = std::getenv("DOVETAIL_TEST_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  format::test::Draws draws(seed);
+  test::Draws draws(seed);
   ShardSpec foreign_spec = of_pages(5);
   foreign_spec.shard_number = 88;
   const Bytes foreign = make_shard(foreign_spec).bytes;

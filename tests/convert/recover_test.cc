@@ -19,10 +19,11 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/spawned.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -220,17 +221,17 @@ TEST_F(RecoverDatasetTest, AManifestLeadsOutsideOnlyWhereThatIsAllowed) {
   const DatasetInfo before = write_dataset(folder_ / "shards", {records_by_shard()[0]});
   ShardInfo info = before.shards[0];
   info.name = "../shards/" + info.name;
-  format::test::ShardSpec spec{.records = {format::encode(info)},
-                               .shard_number = format::kManifestShardNumber,
-                               .metadata = {format::kManifestRecordType, "sample", {}}};
+  test::ShardSpec spec{.records = {format::encode(info)},
+                       .shard_number = format::kManifestShardNumber,
+                       .metadata = {format::kManifestRecordType, "sample", {}}};
   // Its dataset id is that of the samples, so the shard gets it, too.
-  RecoverOptions to_sample_id{.overwrite = true, .dataset_id = format::test::sample_dataset_id()};
+  RecoverOptions to_sample_id{.overwrite = true, .dataset_id = test::sample_dataset_id()};
   recovered(folder_ / "shards", folder_ / "again", to_sample_id);
   ShardInfo moved = describe_shard(shard_of(folder_ / "again", 0)).value().info;
   moved.name = "../again/shard-000000.dvt";
   spec.records = {format::encode(moved)};
   fs::create_directory(data_);
-  test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
 
   expect_fails(Errc::outside_dataset, data_, out_);
   EXPECT_FALSE(fs::exists(out_));
@@ -285,19 +286,19 @@ TEST_F(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
 }
 
 TEST_F(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
-  Bytes later = format::test::make_shard({.records = {"a"}}).bytes;
-  format::FileHeader header{.major = 2, .shard_number = 3, .dataset_id = format::test::sample_dataset_id()};
+  Bytes later = test::make_shard({.records = {"a"}}).bytes;
+  format::FileHeader header{.major = 2, .shard_number = 3, .dataset_id = test::sample_dataset_id()};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
   test::write_file(folder_ / "later.dvt", as_chars(later));
   expect_fails(Errc::unsupported_version, folder_ / "later.dvt", out_);
 
-  Bytes index = format::test::make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
+  Bytes index = test::make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
   test::write_file(folder_ / "a.dvi", as_chars(index));
   expect_fails(Errc::unknown_format, folder_ / "a.dvi", out_);
 
   // Neither file header nor first block nor trailer: that it is a manifest shows only in what is
   // found.
-  Bytes manifest = format::test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
+  Bytes manifest = test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
   std::fill_n(manifest.begin(), 128, std::byte{0});
   std::fill_n(manifest.end() - 64, 64, std::byte{0});
   test::write_file(folder_ / "copy.dvt", as_chars(manifest));
@@ -306,7 +307,7 @@ TEST_F(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
 
 TEST_F(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
   for (const char* type : {format::kManifestRecordType, format::kTfrecordIndexRecordType}) {
-    const Bytes shard = format::test::make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
+    const Bytes shard = test::make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
     const std::string data = folder_ / type;
     fs::create_directory(data);
     test::write_file(data + "/s.dvt", as_chars(shard));

@@ -11,8 +11,8 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
+#include "tests/support/decoded_shards.h"
 #include "tests/support/folder_fixture.h"
-#include "tests/writer/test_files.h"
 
 namespace dovetail::test {
 

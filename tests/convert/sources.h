@@ -9,7 +9,8 @@
 
 #include <dovetail/record_source.h>
 
-#include "tests/writer/test_files.h"
+#include "tests/support/files.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::test {
 

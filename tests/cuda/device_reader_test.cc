@@ -32,7 +32,9 @@
 #include "format/example/example_encoder.h"
 #include "tests/cuda/device_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/starved_executor.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::test {
 namespace {
@@ -269,7 +271,7 @@ TEST_F(DeviceReaderTest, DestroyingItEndsAnOutstandingRequest) {
 TEST_F(DeviceReaderTest, AnErrorComesInItsPlaceAndNamesTheFile) {
   testing::TempFolder folder;
   const Dataset damaged = testing::make_sample(folder.path("data"), kShape);
-  testing::flip_bit(damaged.shard_path(0), 200'000);
+  test::flip_bit(damaged.shard_path(0), 200'000);
   BatchReader expected = BatchReader::open(damaged, options()).value();
   DeviceReader reader = DeviceReader::open(BatchReader::open(damaged, options()).value(), {}).value();
   for (;;) {

@@ -40,7 +40,7 @@ std::string two(const char* what, std::size_t i, const char* how, std::size_t j)
 }  // namespace
 
 SampleFile::SampleFile(std::string sample_name, Bytes file) : name(std::move(sample_name)), bytes(std::move(file)) {
-  decoded = format::test::read_shard(bytes).value();
+  decoded = test::read_shard(bytes).value();
   metadata = piece_at(bytes, kFileHeaderBytes);
   for (std::size_t at = metadata.offset; at + kTrailerBytes < bytes.size(); at += blocks.back().span) {
     blocks.push_back(piece_at(bytes, at));
@@ -56,18 +56,17 @@ std::vector<Piece> SampleFile::parts() const {
 }
 
 SampleFile sample_of(std::string name, const ShardSpec& spec) {
-  return {std::move(name), format::test::make_shard(spec).bytes};
+  return {std::move(name), test::make_shard(spec).bytes};
 }
 
 ShardSpec small_spec() {
-  return {
-      .records = {"dove", "tails", "pin", "saw", "", "glue", format::test::prose(150, 1), format::test::prose(90, 2)},
-      .codec = Codec::snappy};
+  return {.records = {"dove", "tails", "pin", "saw", "", "glue", test::prose(150, 1), test::prose(90, 2)},
+          .codec = Codec::snappy};
 }
 
 ShardSpec of_pages(std::uint64_t seed) {
   ShardSpec spec{.run_records = 6};
-  for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(format::test::noise(i * 37 % 700, seed * 1000 + i));
+  for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(test::noise(i * 37 % 700, seed * 1000 + i));
   return spec;
 }
 
@@ -79,13 +78,13 @@ ShardSpec with_other_bytes(ShardSpec spec) {
 }
 
 ShardSpec with_other_sizes(ShardSpec spec) {
-  for (std::size_t i = 0; i < spec.records.size(); ++i) spec.records[i] = format::test::noise(i * 29 % 90, 7000 + i);
+  for (std::size_t i = 0; i < spec.records.size(); ++i) spec.records[i] = test::noise(i * 29 % 90, 7000 + i);
   return spec;
 }
 
 std::vector<SampleFile> layouts() {
   std::vector<SampleFile> samples;
-  for (const format::test::GoldenShard& golden : format::test::golden_shards()) {
+  for (const test::GoldenShard& golden : test::golden_shards()) {
     if (golden.name != format::kManifestName) samples.emplace_back(golden.name, golden.bytes);
   }
   samples.push_back(sample_of("small", small_spec()));

@@ -7,14 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 
 namespace dovetail::test {
-
-using format::test::Bytes;
-using format::test::DecodedShard;
-using format::test::Records;
-using format::test::ShardSpec;
 
 inline constexpr std::size_t kPage = 4096;
 

@@ -20,6 +20,7 @@
 #include "tests/damage/strict_reading.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -31,7 +32,7 @@ using Infos = std::vector<ShardInfo>;
 
 constexpr std::uint32_t kShards = 4;
 constexpr std::uint64_t kShardRecords = 5;
-const DatasetId kId = format::test::sample_dataset_id();
+const DatasetId kId = test::sample_dataset_id();
 
 std::string record(std::uint32_t shard, std::uint64_t i, char version) {
   return std::to_string(shard) + '/' + std::to_string(i) + ' ' + std::string(20, version);
@@ -75,7 +76,7 @@ class DamagedManifestTest : public ::testing::Test {
     spec.shard_number = format::kManifestShardNumber;
     spec.metadata = {format::kManifestRecordType, "test", {}};
     for (const ShardInfo& line : lines) spec.records.push_back(format::encode(line));
-    return format::test::make_shard(spec).bytes;
+    return test::make_shard(spec).bytes;
   }
 
   /// What opens has all shards as they were written, or tells of those that are not before it gives

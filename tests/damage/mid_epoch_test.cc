@@ -24,13 +24,14 @@
 #include "format/example/example_encoder.h"
 #include "tests/damage/failing_file.h"
 #include "tests/reader/delivery/reader_fixture.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/files.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using format::test::Draws;
+using test::Draws;
 
 /// How rows are delivered.
 enum class Layout { copied, same_size, placed, columns };
@@ -48,7 +49,7 @@ constexpr std::uint32_t kHarmed[] = {
     2, 5};  // read in the order of the dataset, one is in use a third through it, one not open
 
 std::string bytes_of(std::uint64_t id, std::size_t size, std::uint64_t version) {
-  return format::test::noise(size, 2 * id + version);
+  return test::noise(size, 2 * id + version);
 }
 
 /// The bytes of a record, and in another version others of the same size.

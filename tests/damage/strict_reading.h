@@ -9,8 +9,6 @@
 
 #include <dovetail/record_reader.h>
 
-#include "tests/writer/test_files.h"
-
 namespace dovetail::test {
 
 /// A file that gets other bytes again and again: making it anew each time would cost more than

@@ -14,6 +14,7 @@
 #include "tests/damage/strict_reading.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -147,13 +148,13 @@ class Checker {
 std::vector<SampleFile> strict_layouts() {
   std::vector<SampleFile> samples = test::layouts();
   ShardSpec large{.block_records = 1};
-  for (std::uint64_t i = 0; i < 3; ++i) large.records.push_back(format::test::noise(300, 40 + i));
+  for (std::uint64_t i = 0; i < 3; ++i) large.records.push_back(test::noise(300, 40 + i));
   samples.push_back(sample_of("large records", large));
   ShardSpec stored = small_spec();
   stored.codec = Codec::none;
   samples.push_back(sample_of("small and stored", stored));
   ShardSpec one = small_spec();
-  one.records = {format::test::prose(400, 9)};
+  one.records = {test::prose(400, 9)};
   samples.push_back(sample_of("one compressed record", one));
   return samples;
 }
@@ -247,7 +248,7 @@ std::vector<ShardSpec> bases() {
   ShardSpec base = small_spec();
   ShardSpec single{.records = {"the only record"}};
   ShardSpec fixed{.block_records = 4};
-  for (std::uint64_t i = 0; i < 11; ++i) fixed.records.push_back(format::test::noise(28, i));
+  for (std::uint64_t i = 0; i < 11; ++i) fixed.records.push_back(test::noise(28, i));
   return {base, single, fixed, of_pages(1)};
 }
 

@@ -17,6 +17,7 @@
 #include "tests/damage/strict_reading.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {

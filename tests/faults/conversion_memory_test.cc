@@ -78,7 +78,7 @@ TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
   test::write_file(damaged, as_chars(bytes));
   const std::string source = folder_ / "data";
   RecoverOptions wanted;
-  wanted.dataset_id = format::test::sample_dataset_id();
+  wanted.dataset_id = test::sample_dataset_id();
   recover(source, out_, wanted).value();
   const Files expected = left();
   fs::remove_all(out_);

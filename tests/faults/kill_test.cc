@@ -22,9 +22,9 @@
 #include <dovetail/recover.h>
 
 #include "tests/faults/written_records.h"
-#include "tests/format/sample_shard.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_shards.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -64,7 +64,7 @@ class KillTest : public ::testing::Test {
   template <class Begin, class Work, class Look>
   void kill_at_random(int rounds, Begin begin, Work work, Look look) {
     constexpr std::uint64_t kSeed = 20261122;
-    format::test::Draws draws(kSeed);
+    test::Draws draws(kSeed);
     std::chrono::microseconds usual{1'000'000};
     int killed = 0;
     int shown = 0;

@@ -21,8 +21,8 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "tests/format/sample_shard.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/sample_records.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -169,7 +169,7 @@ class ReaderKillTest : public ::testing::Test {
   Dataset dataset_;
   std::uint64_t seed_ = 0;
   std::uint64_t patience_ = 20'000;  // microseconds that a life has at most
-  std::optional<format::test::Draws> draws_;
+  std::optional<test::Draws> draws_;
 };
 
 TEST_F(ReaderKillTest, AJobThatIsKilledDeliversTheEpochOfOneThatIsNot) {

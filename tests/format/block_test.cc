@@ -9,8 +9,8 @@
 #include "format/block_decoder.h"
 #include "format/block_encoder.h"
 #include "format/crc32c/crc32c.h"
-#include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail::format {
 namespace {
@@ -125,13 +125,13 @@ TEST(BlockDecoderTest, LeavesStoredRecordsWhereTheyAre) {
 TEST(BlockDecoderTest, RefusesTooLittleRoom) {
   const EncodedBlock block = encode_records({prose(4096, 1)}, Codec::snappy);
   Bytes out(4095);
-  EXPECT_THAT(decode_block(header_of(block), block.body, out), dovetail::test::Fails(Errc::bad_length));
+  EXPECT_THAT(decode_block(header_of(block), block.body, out), test::Fails(Errc::bad_length));
 }
 
 TEST(BlockDecoderTest, RefusesABodyOfAnotherSize) {
   const EncodedBlock block = encode_records({"abc", "de"}, Codec::none);
   EXPECT_THAT(decode(header_of(block), ByteView(block.body).first(block.body.size() - 1)),
-              dovetail::test::Fails(Errc::bad_length));
+              test::Fails(Errc::bad_length));
 }
 
 TEST(BlockDecoderTest, FailsWithAnyBitFlipped) {
@@ -140,7 +140,7 @@ TEST(BlockDecoderTest, FailsWithAnyBitFlipped) {
     const BlockHeader header = header_of(block);
     for (std::size_t bit = 0; bit < 8 * block.body.size(); ++bit) {
       block.body[bit / 8] ^= std::byte{1} << (bit % 8);
-      EXPECT_THAT(decode(header, block.body), dovetail::test::Fails(Errc::payload_checksum)) << "bit " << bit;
+      EXPECT_THAT(decode(header, block.body), test::Fails(Errc::payload_checksum)) << "bit " << bit;
       block.body[bit / 8] ^= std::byte{1} << (bit % 8);
     }
   }
@@ -305,8 +305,7 @@ TEST(BlockHeaderCheckTest, NamesTheFieldThatDiffers) {
   for (const auto& c : cases) {
     BlockHeader changed = header;
     c.change(changed);
-    EXPECT_THAT(check_block_header(changed, entry, 99, 2, 10), dovetail::test::Fails(c.code).saying(c.field))
-        << c.field;
+    EXPECT_THAT(check_block_header(changed, entry, 99, 2, 10), test::Fails(c.code).saying(c.field)) << c.field;
   }
 }
 

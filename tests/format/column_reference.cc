@@ -14,7 +14,10 @@
 #include "format/wire.h"
 #include "tests/format/example_messages.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
+using namespace format;
+
 namespace {
 
 template <class T>
@@ -283,4 +286,4 @@ std::string random_record(const Schema& schema, Draws& draws) {
   return draws.below(50) == 0 ? wire_record("") + wire_record(features) : wire_record(features);
 }
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -10,9 +10,9 @@
 #include <dovetail/columns.h>
 #include <dovetail/schema.h>
 
-#include "tests/format/sample_shard.h"
+#include "tests/support/sample_records.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
 
 /// One column of a batch, as bytes.
 struct ReferenceColumn {
@@ -36,4 +36,4 @@ Schema random_schema(Draws& draws);
 /// A record that nearly always fits the schema, in forms that writers use, and in others.
 std::string random_record(const Schema& schema, Draws& draws);
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

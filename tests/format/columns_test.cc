@@ -74,7 +74,7 @@ void expect_same(ColumnDecoder& decoder, const MaybeRecords& batch, bool* good =
   ASSERT_GE(decoder.held_bytes(), decoder.least_held_bytes(rows)) << what();
   ASSERT_LE(decoder.held_bytes(), decoder.most_held_bytes(rows, longest(batch))) << what();
   if (!decoded) {
-    using dovetail::test::Fails;
+    using test::Fails;
     ASSERT_THAT(decoded, AnyOf(Fails(Errc::bad_message), Fails(Errc::invalid_option))) << what();
     ASSERT_THAT(decoded, Fails().saying("row ")) << what();
     return;
@@ -225,7 +225,7 @@ TEST(ColumnsTest, NoNumberOfRowsMakesASizeWrap) {
   EXPECT_EQ(decoder.fixed_bytes(kRows), std::uint64_t{1} << 60);
   EXPECT_EQ(decoder.most_bytes(kRows, UINT32_MAX), std::uint64_t{1} << 60);
   const SlabMemory slab(8 << 20);
-  EXPECT_THAT(decoder.begin(kRows, slab.bytes()), dovetail::test::Fails(Errc::batch_too_large));
+  EXPECT_THAT(decoder.begin(kRows, slab.bytes()), test::Fails(Errc::batch_too_large));
 }
 
 TEST(ColumnsTest, ABatchWithoutRowsHasOnlyTheFirstOffsets) {
@@ -289,7 +289,7 @@ TEST(ColumnsTest, OtherColumnsMendWhatDoesNotFitAndNothingMendsWhatIsNoExample) 
   EXPECT_EQ(kind_of(wire_record(wire_entry("a", wire_field(2, "")))), ErrorKind::usage);
   const std::string whole = wire_record(wire_entry("a", ints({1, 2, 3, 4})));
   for (std::size_t size = 2; size < whole.size(); ++size) {
-    EXPECT_THAT(failure_of(decoder, whole.substr(0, size)), dovetail::test::Fails(Errc::bad_message)) << size;
+    EXPECT_THAT(failure_of(decoder, whole.substr(0, size)), test::Fails(Errc::bad_message)) << size;
   }
   const std::string mend = "; convert it with --records example, or use a map";
   for (const auto& [record, what, remedy] :
@@ -388,7 +388,7 @@ TEST(ColumnsTest, ASlabThatIsTooSmallIsRefusedWithItsSize) {
     const auto decoded = decoder.decode(records.views(), slab.bytes());
     ASSERT_EQ(decoded.has_value(), size == needed) << size;
     if (!decoded) {
-      ASSERT_THAT(decoded, dovetail::test::Fails(Errc::batch_too_large));
+      ASSERT_THAT(decoded, test::Fails(Errc::batch_too_large));
     }
   }
 }

@@ -5,7 +5,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 
 namespace dovetail::format {
@@ -36,7 +36,7 @@ TEST(CorruptionTest, EveryFlippedBitIsReportedUnlessItIsPadding) {
     if (decoded) {
       ASSERT_EQ(decoded->records, good.records);
     } else {
-      ASSERT_THAT(decoded, dovetail::test::Fails(ErrorKind::damaged));
+      ASSERT_THAT(decoded, test::Fails(ErrorKind::damaged));
     }
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
   }
@@ -46,9 +46,9 @@ TEST(CorruptionTest, EveryShorterFileIsReported) {
   const Bytes bytes = make_shard(sample_spec()).bytes;
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto decoded = read_shard(ByteView(bytes).first(size));
-    ASSERT_THAT(decoded, dovetail::test::Fails(ErrorKind::damaged)) << size;
+    ASSERT_THAT(decoded, test::Fails(ErrorKind::damaged)) << size;
     if (size >= kFileHeaderBytes) {
-      ASSERT_THAT(decoded, dovetail::test::Fails(Errc::unfinished));
+      ASSERT_THAT(decoded, test::Fails(Errc::unfinished));
     }
   }
 }
@@ -68,10 +68,10 @@ TEST(CorruptionTest, AnythingAppendedIsReported) {
   const Bytes bytes = make_shard(sample_spec()).bytes;
   Bytes longer = bytes;
   longer.insert(longer.end(), 64, std::byte{0});
-  EXPECT_THAT(read_shard(longer), dovetail::test::Fails(Errc::unfinished));
+  EXPECT_THAT(read_shard(longer), test::Fails(Errc::unfinished));
   Bytes twice = bytes;
   twice.insert(twice.end(), bytes.begin(), bytes.end());
-  EXPECT_THAT(read_shard(twice), dovetail::test::Fails(Errc::bad_length));
+  EXPECT_THAT(read_shard(twice), test::Fails(Errc::bad_length));
 }
 
 /// Copies the bytes of one block over another of the same size.
@@ -94,13 +94,13 @@ TEST(CorruptionTest, SwappedRepeatedAndForeignBlocksAreReported) {
 
   Bytes repeated = shard.bytes;
   copy_block(good, shard.bytes, 0, good, repeated, 1);
-  EXPECT_THAT(read_shard(repeated), dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(read_shard(repeated), test::Fails(Errc::misplaced_block));
   Bytes swapped = repeated;
   copy_block(good, shard.bytes, 1, good, swapped, 0);
-  EXPECT_THAT(read_shard(swapped), dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(read_shard(swapped), test::Fails(Errc::misplaced_block));
   Bytes foreign = shard.bytes;
   copy_block(other_good, other.bytes, 1, good, foreign, 1);
-  EXPECT_THAT(read_shard(foreign), dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(read_shard(foreign), test::Fails(Errc::misplaced_block));
 }
 
 TEST(CorruptionTest, TheEndOfAnotherFileIsReported) {
@@ -113,7 +113,7 @@ TEST(CorruptionTest, TheEndOfAnotherFileIsReported) {
   Bytes mixed = shard.bytes;
   const auto tail = static_cast<std::ptrdiff_t>(good.tail.footer.index_offset);
   std::copy(other.bytes.begin() + tail, other.bytes.end(), mixed.begin() + tail);
-  EXPECT_THAT(read_shard(mixed), dovetail::test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(read_shard(mixed), test::Fails(Errc::misplaced_block));
 }
 
 /// A file that an attacker edits: checksums are made good again after every change.
@@ -162,7 +162,7 @@ TEST(ForgedFileTest, NoSingleByteLeadsOutOfTheFile) {
     for (const int value : {0x00, 0x01, 0x3F, 0x40, 0x7F, 0x80, 0xC0, 0xFF}) {
       const auto decoded = read_shard(file.with({{at, static_cast<std::byte>(value)}}));
       if (!decoded) {
-        ASSERT_THAT(decoded, dovetail::test::Fails(ErrorKind::damaged));
+        ASSERT_THAT(decoded, test::Fails(ErrorKind::damaged));
       }
     }
   }
@@ -178,7 +178,7 @@ TEST(ForgedFileTest, NoCombinationOfBytesLeadsOutOfTheFile) {
     }
     const auto decoded = read_shard(file.with(changes));
     if (!decoded) {
-      ASSERT_THAT(decoded, dovetail::test::Fails(ErrorKind::damaged)) << "round " << round;
+      ASSERT_THAT(decoded, test::Fails(ErrorKind::damaged)) << "round " << round;
     }
   }
 }

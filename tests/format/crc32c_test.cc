@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "format/crc32c/crc32c_backends.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::format {
 namespace {

@@ -118,10 +118,10 @@ TEST(ExampleEncoderTest, RefusesANameThatIsThereTwiceOrIsNotUtf8AndForgetsIt) {
   encoder.add_float("b", 1);
   encoder.add_int("a", 1);
   auto result = encoder.encode(bytes);
-  ASSERT_THAT(result, dovetail::test::Fails(Errc::invalid_option).saying("\"a\""));
+  ASSERT_THAT(result, test::Fails(Errc::invalid_option).saying("\"a\""));
   encoder.add_int("\xFF", 1);
   result = encoder.encode(bytes);
-  EXPECT_THAT(result, dovetail::test::Fails(Errc::invalid_option));
+  EXPECT_THAT(result, test::Fails(Errc::invalid_option));
   EXPECT_EQ(encoded(encoder), std::string("\x0A\x00", 2));
 }
 
@@ -132,7 +132,7 @@ TEST(ExampleEncoderTest, RefusesARecordAboveTwoGibibytes) {
   ExampleEncoder encoder;
   encoder.add_bytes("x", std::vector<ByteView>(2048, as_bytes(part)));
   std::vector<std::byte> bytes;
-  EXPECT_THAT(encoder.encode(bytes), dovetail::test::Fails(Errc::record_too_large));
+  EXPECT_THAT(encoder.encode(bytes), test::Fails(Errc::record_too_large));
   EXPECT_TRUE(bytes.empty());
 }
 

@@ -10,7 +10,10 @@
 #include "example.pb.h"
 #include "format/example/example_wire.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
+using namespace format;
+
 namespace {
 
 std::uint64_t random_number(Draws& draws) {
@@ -251,4 +254,4 @@ std::string example_difference(ByteView input) {
   return differences;
 }
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -9,9 +9,9 @@
 
 #include <dovetail/bytes.h>
 
-#include "tests/format/sample_shard.h"
+#include "tests/support/sample_records.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
 
 // Parts of messages, as texts of bytes.
 std::string wire_varint(std::uint64_t value);
@@ -38,4 +38,4 @@ std::string example_difference(ByteView input);
 /// Whether protobuf accepts the record.
 bool protobuf_accepts(ByteView record);
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -193,7 +193,7 @@ TEST(ExampleWireTest, ErrorsNameTheByte) {
   ExampleFeatures features;
   const std::string record = good + wire_record(wire_entry("b", wire_field(3, "\x08")));
   const auto parsed = features.parse(as_bytes(record));
-  ASSERT_THAT(parsed, dovetail::test::Fails(Errc::bad_message));
+  ASSERT_THAT(parsed, test::Fails(Errc::bad_message));
   EXPECT_EQ(parsed.error().detail(), "tf.train.Example: a varint is cut off or too long, at byte " +
                                          std::to_string(record.size()) + " of the record");
   EXPECT_TRUE(features.all().empty());

@@ -5,7 +5,10 @@
 
 #include "format/crc32c/crc32c.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
+using namespace format;
+
 namespace {
 
 GoldenShard golden(std::string name, std::uint32_t shard_number, ShardSpec spec) {
@@ -152,4 +155,4 @@ SampleShard worked_example() {
   return make_shard(spec);
 }
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -3,21 +3,24 @@
 // them.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
 
 struct GoldenShard {
   std::string name;
   Records records;
-  Metadata metadata;
+  format::Metadata metadata;
   Bytes bytes;  ///< As this library writes the file.
   /// Whether every library must write just these bytes. What Snappy makes of the same input may
   /// differ between its versions.
   bool exact = true;
+
+  friend void PrintTo(const GoldenShard& shard, std::ostream* out) { *out << shard.name; }
 };
 
 std::vector<GoldenShard> golden_shards();
@@ -25,4 +28,4 @@ std::vector<GoldenShard> golden_shards();
 /// The file of the worked example in docs/format.md.
 SampleShard worked_example();
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -2,8 +2,6 @@
 // Files that were written once must be read for ever.
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -23,10 +21,7 @@ std::string golden_folder() {
 }
 
 Bytes read_golden(const std::string& name) {
-  std::ifstream file(golden_folder() + "/" + name, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const ByteView bytes = as_bytes(text);
-  return {bytes.begin(), bytes.end()};
+  return test::read_file(golden_folder() + "/" + name);
 }
 
 class GoldenTest : public ::testing::TestWithParam<GoldenShard> {
@@ -35,16 +30,6 @@ class GoldenTest : public ::testing::TestWithParam<GoldenShard> {
     if (golden_folder().empty()) GTEST_SKIP() << "DOVETAIL_GOLDEN_DIR is not set";
   }
 };
-
-}  // namespace
-
-namespace test {
-void PrintTo(const GoldenShard& shard, std::ostream* os) {
-  *os << shard.name;
-}
-}  // namespace test
-
-namespace {
 
 TEST_P(GoldenTest, DecodesToTheRecordsThatWereWritten) {
   const auto decoded = test::read_shard(read_golden(GetParam().name)).value();

@@ -77,7 +77,7 @@ TEST(MetadataTest, WritesKeysInOrder) {
 TEST(MetadataTest, RefusesAKeyThatIsThereTwice) {
   const std::string one = encode(Metadata{"", "", {{"a", "1"}}});
   EXPECT_TRUE(decode_metadata(as_bytes(one)));
-  EXPECT_THAT(decode_metadata(as_bytes(one + one)), dovetail::test::Fails(Errc::bad_message));
+  EXPECT_THAT(decode_metadata(as_bytes(one + one)), test::Fails(Errc::bad_message));
 }
 
 TEST(MetadataTest, ToleratesFieldsItDoesNotKnow) {
@@ -89,7 +89,7 @@ TEST(MetadataTest, ToleratesFieldsItDoesNotKnow) {
 
 TEST(MetadataTest, RefusesMoreThanItsLimit) {
   const std::string text(kMaxMetadataBytes, 'x');
-  EXPECT_THAT(decode_metadata(as_bytes(encode(Metadata{text, "", {}}))), dovetail::test::Fails(Errc::bad_message));
+  EXPECT_THAT(decode_metadata(as_bytes(encode(Metadata{text, "", {}}))), test::Fails(Errc::bad_message));
 }
 
 TEST(MetadataTest, RefusesDeepNesting) {
@@ -112,7 +112,7 @@ TEST(FooterTest, RefusesANameASizeAndAMissingIndex) {
   const auto refuses = [](const std::function<void(Footer&)>& change) {
     Footer footer = sample_footer();
     change(footer);
-    EXPECT_THAT(decode_footer(as_bytes(encode(footer))), dovetail::test::Fails(Errc::bad_message));
+    EXPECT_THAT(decode_footer(as_bytes(encode(footer))), test::Fails(Errc::bad_message));
   };
   refuses([](Footer& footer) { footer.info.name = "x"; });
   refuses([](Footer& footer) { footer.info.file_bytes = 1; });
@@ -161,7 +161,7 @@ TEST_P(ShardInfoContradictionTest, IsRefusedWithAReason) {
   ShardInfo info = sample_info();
   GetParam().change(info);
   const auto result = decode_shard_info(as_bytes(encode(info)));
-  ASSERT_THAT(result, dovetail::test::Fails(Errc::bad_message));
+  ASSERT_THAT(result, test::Fails(Errc::bad_message));
   EXPECT_FALSE(result.error().detail().empty());
 }
 
@@ -212,7 +212,7 @@ TEST(TfrecordFactsTest, AreRefusedWhereFramesAndRecordsAreNotTheFile) {
   const auto refuses = [](auto change) {
     TfrecordFacts facts = sample_facts();
     change(facts.info);
-    EXPECT_THAT(decode_tfrecord_facts(as_bytes(encode(facts))), dovetail::test::Fails(Errc::bad_message));
+    EXPECT_THAT(decode_tfrecord_facts(as_bytes(encode(facts))), test::Fails(Errc::bad_message));
   };
   refuses([](ShardInfo& info) { info.name.clear(); });
   refuses([](ShardInfo& info) { ++info.file_bytes; });
@@ -227,7 +227,7 @@ TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
   for (std::size_t size = 0; size < good.size(); ++size) {
     const auto result = decode_shard_info(as_bytes(std::string_view(good).substr(0, size)));
     if (!result) {
-      ASSERT_THAT(result, dovetail::test::Fails(Errc::bad_message));
+      ASSERT_THAT(result, test::Fails(Errc::bad_message));
     }
   }
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
@@ -235,7 +235,7 @@ TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     const auto result = decode_shard_info(as_bytes(bad));
     if (!result) {
-      ASSERT_THAT(result, dovetail::test::Fails(Errc::bad_message));
+      ASSERT_THAT(result, test::Fails(Errc::bad_message));
     }
   }
 }

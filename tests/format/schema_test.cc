@@ -8,8 +8,8 @@
 
 #include "format/example/half.h"
 #include "format/example/schema_fallback.h"
-#include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail {
 namespace {
@@ -160,7 +160,7 @@ TEST(SchemaTest, NumbersOfFallbacksHaveOneForm) {
 TEST(SchemaTest, AnyTextIsReadOrRefused) {
   constexpr std::uint64_t kSeed = 77;
   constexpr std::string_view kSigns = "ab:i8u64f[]*,=\"\\x10-. ";
-  format::test::Draws draws(kSeed);
+  test::Draws draws(kSeed);
   int read = 0;
   for (int i = 0; i < 200'000; ++i) {
     std::string text = i % 2 == 0 ? "a:i8[3,4]=1, \"b\":bytes=\"x\", c:f32[*]=[]" : "";

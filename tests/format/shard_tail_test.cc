@@ -6,7 +6,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/shard_decoder.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 
 namespace dovetail::format {
@@ -100,18 +100,17 @@ TEST(ShardTailTest, ErrorsCarryTheOffsetInTheFile) {
   Bytes bytes = make_shard(sample_spec()).bytes;
   const ShardTail good = tail_of(bytes).value();
   bytes[good.trailer.footer_offset + kBlockHeaderBytes] ^= std::byte{1};
-  EXPECT_THAT(tail_of(bytes), dovetail::test::Fails(Errc::payload_checksum).in("").at(good.trailer.footer_offset));
+  EXPECT_THAT(tail_of(bytes), test::Fails(Errc::payload_checksum).in("").at(good.trailer.footer_offset));
   bytes.pop_back();
-  EXPECT_THAT(tail_of(bytes), dovetail::test::Fails().at(bytes.size() - kTrailerBytes));
+  EXPECT_THAT(tail_of(bytes), test::Fails().at(bytes.size() - kTrailerBytes));
 }
 
 TEST(ShardTailTest, NeedsAllOfTheEnd) {
   const Bytes bytes = make_shard(sample_spec()).bytes;
-  EXPECT_THAT(decode_tail(ByteView(bytes).last(bytes.size() - 1), bytes.size()),
-              dovetail::test::Fails(Errc::truncated));
-  EXPECT_THAT(decode_tail({}, bytes.size()), dovetail::test::Fails(Errc::truncated));
-  EXPECT_THAT(decode_tail({}, 0), dovetail::test::Fails(Errc::unfinished));
-  EXPECT_THAT(decode_tail(ByteView(bytes).last(63), 63), dovetail::test::Fails(Errc::unfinished));
+  EXPECT_THAT(decode_tail(ByteView(bytes).last(bytes.size() - 1), bytes.size()), test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_tail({}, bytes.size()), test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_tail({}, 0), test::Fails(Errc::unfinished));
+  EXPECT_THAT(decode_tail(ByteView(bytes).last(63), 63), test::Fails(Errc::unfinished));
 }
 
 TEST(ShardTailTest, ReadsAFooterAsLargeAsTheTailAllowsAndNoLarger) {
@@ -130,7 +129,7 @@ TEST(ShardTailTest, ReadsAFooterAsLargeAsTheTailAllowsAndNoLarger) {
   };
   const auto largest = with_footer_bytes(kMaxFooterBytes);
   EXPECT_TRUE(largest) << largest.error().to_string();
-  EXPECT_THAT(with_footer_bytes(kMaxFooterBytes + 1), dovetail::test::Fails(Errc::bad_length));
+  EXPECT_THAT(with_footer_bytes(kMaxFooterBytes + 1), test::Fails(Errc::bad_length));
 }
 
 TEST(ShardTailTest, LeavesRoomForSkippableBlocksBeforeTheData) {
@@ -154,7 +153,7 @@ class LyingTailTest : public ::testing::TestWithParam<Lie> {};
 TEST_P(LyingTailTest, IsReported) {
   const Bytes bytes = GetParam().forger.forge(sample_spec());
   const auto decoded = read_shard(bytes);
-  ASSERT_THAT(decoded, dovetail::test::Fails(GetParam().code));
+  ASSERT_THAT(decoded, test::Fails(GetParam().code));
   EXPECT_TRUE(decoded.error().offset().has_value());
 }
 
@@ -229,13 +228,12 @@ TEST(MetadataBlockTest, IsTheOneBehindTheFileHeader) {
   const ByteView block = ByteView(shard.bytes).subspan(kFileHeaderBytes);
   EXPECT_EQ(decode_metadata_block(block, file_id).value(), sample_spec().metadata);
 
-  EXPECT_THAT(decode_metadata_block(block, file_id + 1), dovetail::test::Fails(Errc::misplaced_block));
-  EXPECT_THAT(decode_metadata_block(block.first(63), file_id), dovetail::test::Fails(Errc::truncated));
-  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), dovetail::test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_metadata_block(block, file_id + 1), test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(decode_metadata_block(block.first(63), file_id), test::Fails(Errc::truncated));
+  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), test::Fails(Errc::truncated));
   const std::uint64_t data = read_shard(shard.bytes).value().index.front().offset;
-  EXPECT_THAT(decode_metadata_block(ByteView(shard.bytes).subspan(data), file_id),
-              dovetail::test::Fails(Errc::misplaced_block));
-  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), dovetail::test::Fails().at(kFileHeaderBytes));
+  EXPECT_THAT(decode_metadata_block(ByteView(shard.bytes).subspan(data), file_id), test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(decode_metadata_block(block.first(70), file_id), test::Fails().at(kFileHeaderBytes));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/shard_decoder.h"
 #include "format/shard_encoder.h"
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 
 namespace dovetail::format {
@@ -137,7 +137,7 @@ TEST(ShardEncoderTest, RefusesMetadataAboveTheLimit) {
     ShardEncoder encoder(test::sample_dataset_id(), 0);
     Bytes out;
     EXPECT_THAT(encoder.begin(Metadata{"", "", {{"k", std::string(size, 'x')}}}, out),
-                dovetail::test::Fails(Errc::invalid_option));
+                test::Fails(Errc::invalid_option));
     EXPECT_TRUE(out.empty());
   }
 }

@@ -13,7 +13,10 @@
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
+
+using namespace format;
+
 namespace {
 
 constexpr std::size_t kFence = 64;  // bytes before the output that must stay as they are
@@ -214,4 +217,4 @@ std::string SnappyComparison::difference(ByteView stored, std::size_t slack) {
   return "";
 }
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

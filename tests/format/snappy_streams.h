@@ -10,9 +10,10 @@
 
 #include <dovetail/bytes.h>
 
-#include "tests/format/sample_shard.h"
+#include "tests/support/files.h"
+#include "tests/support/sample_records.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
 
 /// A stream in the making, beside the bytes that it decodes to, which are worked out one at a time.
 class SnappyStream {
@@ -92,4 +93,4 @@ class SnappyComparison {
   bool accepted_ = false;
 };
 
-}  // namespace dovetail::format::test
+}  // namespace dovetail::test

@@ -8,8 +8,8 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
-#include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail::format {
 namespace {
@@ -74,7 +74,7 @@ Structure resealed(const T& value, std::size_t at, const auto& field) {
 #define EXPECT_CODE(result, errc)                                                \
   do {                                                                           \
     const auto& outcome = (result);                                              \
-    ASSERT_THAT(outcome, dovetail::test::Fails(errc));                           \
+    ASSERT_THAT(outcome, test::Fails(errc));                                     \
     EXPECT_FALSE(outcome.error().detail().empty()) << "an error without detail"; \
   } while (false)
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "format/tfrecord/tfrecord_index.h"
-#include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::format {
 namespace {
@@ -65,7 +65,7 @@ TEST(TfrecordBlockTest, NeedsNoTableForRecordsOfOneSize) {
   expect_records(framed.decode(false), framed.records);
   EXPECT_TRUE(framed.decode(false)->all_have(4));
   Framed others({"aaaa", "bbb", "ccccc"});
-  EXPECT_THAT(others.decode(false), dovetail::test::Fails().saying("record 1 of the block has another size"));
+  EXPECT_THAT(others.decode(false), test::Fails().saying("record 1 of the block has another size"));
 }
 
 TEST(TfrecordBlockTest, ChecksTheFootersOfManyRecords) {
@@ -74,7 +74,7 @@ TEST(TfrecordBlockTest, ChecksTheFootersOfManyRecords) {
   Framed framed(records);
   expect_records(framed.decode(), records);
   framed.entry.payload_crc ^= 1;
-  EXPECT_THAT(framed.decode(), dovetail::test::Fails(Errc::index_mismatch));
+  EXPECT_THAT(framed.decode(), test::Fails(Errc::index_mismatch));
 }
 
 TEST(TfrecordBlockTest, NoticesEveryFlippedBit) {

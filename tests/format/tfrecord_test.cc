@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/format/sample_shard.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::format {
 namespace {
@@ -126,9 +126,9 @@ TEST(TfrecordScannerTest, TellsACleanEndFromACutAtEveryByte) {
         EXPECT_EQ(scanned.value(), whole) << cut;
         continue;
       }
-      ASSERT_THAT(scanned, dovetail::test::Fails(Errc::truncated)) << cut;
+      ASSERT_THAT(scanned, test::Fails(Errc::truncated)) << cut;
       EXPECT_EQ(offset, boundary) << cut;
-      EXPECT_THAT(scanned, dovetail::test::Fails().saying("record " + std::to_string(whole.size()))) << cut;
+      EXPECT_THAT(scanned, test::Fails().saying("record " + std::to_string(whole.size()))) << cut;
     }
   }
 }
@@ -139,7 +139,7 @@ TEST(TfrecordScannerTest, DetectsEveryFlippedBit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
     std::uint64_t offset = 0;
-    EXPECT_THAT(scan(damaged, 9, kNoLimit, &offset), dovetail::test::Fails(Errc::tfrecord_checksum)) << "bit " << bit;
+    EXPECT_THAT(scan(damaged, 9, kNoLimit, &offset), test::Fails(Errc::tfrecord_checksum)) << "bit " << bit;
     EXPECT_EQ(offset, bit / 8 < 19 ? 0u : 19u) << "bit " << bit;
   }
 }
@@ -147,7 +147,7 @@ TEST(TfrecordScannerTest, DetectsEveryFlippedBit) {
 TEST(TfrecordScannerTest, RefusesRecordsAboveTheLimitBeforeTheirBytes) {
   EXPECT_THAT(scan(kFooRecord, 100, 3).value(), ElementsAre("foo"));
   EXPECT_THAT(scan(kFooRecord.substr(0, 12), 100, 2),
-              dovetail::test::Fails(Errc::record_too_large).saying("record 0 has 3 bytes; the limit is 2"));
+              test::Fails(Errc::record_too_large).saying("record 0 has 3 bytes; the limit is 2"));
 }
 
 // A header may be valid and still lie: memory follows the bytes that came, not those that are
@@ -155,9 +155,9 @@ TEST(TfrecordScannerTest, RefusesRecordsAboveTheLimitBeforeTheirBytes) {
 TEST(TfrecordScannerTest, AllocatesNothingForAPromise) {
   std::array<std::byte, kTfrecordHeaderBytes> header;
   encode_tfrecord_header(kNoLimit, header);
-  EXPECT_THAT(scan(std::string(as_chars(header)) + "short", 4), dovetail::test::Fails(Errc::truncated));
+  EXPECT_THAT(scan(std::string(as_chars(header)) + "short", 4), test::Fails(Errc::truncated));
   encode_tfrecord_header(std::uint64_t{kNoLimit} + 1, header);
-  EXPECT_THAT(scan(as_chars(header), 4), dovetail::test::Fails(Errc::record_too_large));
+  EXPECT_THAT(scan(as_chars(header), 4), test::Fails(Errc::record_too_large));
 }
 
 TEST(TfrecordScannerTest, KeepsItsFirstFailure) {
@@ -165,9 +165,9 @@ TEST(TfrecordScannerTest, KeepsItsFirstFailure) {
   damaged[12] = 'g';
   TfrecordScanner scanner(kNoLimit);
   scanner.feed(as_bytes(damaged));
-  EXPECT_THAT(scanner.next(), dovetail::test::Fails(Errc::tfrecord_checksum));
-  EXPECT_THAT(scanner.next(), dovetail::test::Fails(Errc::tfrecord_checksum));
-  EXPECT_THAT(scanner.finish(), dovetail::test::Fails(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.next(), test::Fails(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.next(), test::Fails(Errc::tfrecord_checksum));
+  EXPECT_THAT(scanner.finish(), test::Fails(Errc::tfrecord_checksum));
   EXPECT_EQ(scanner.records(), 0u);
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail::inspect {
 namespace {
@@ -16,13 +16,11 @@ namespace {
 class InspectionTest : public test::FolderTest {
  protected:
   std::string shard_of(test::Records records) {
-    test::write_shard(folder_.path(), "a.dvt", {.records = std::move(records)});
+    test::write_shard(folder_.path(), "a.dvt", {.records = std::move(records), .run_records = 6, .block_records = 3});
     return folder_ / "a.dvt";
   }
   void damage(const std::string& path, const std::string& record) {
-    std::string bytes = test::read_file(path);
-    bytes.at(bytes.find(record)) ^= 1;
-    test::write_file(path, bytes);
+    test::flip_bit(path, as_chars(test::read_file(path)).find(record));
   }
 };
 

@@ -22,8 +22,9 @@
 #include "format/layout.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/soak/peak_memory.h"
+#include "tests/support/sample_shards.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {

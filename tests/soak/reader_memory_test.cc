@@ -18,10 +18,10 @@
 
 #include "format/layout.h"
 #include "format/messages.h"
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/soak/footprint.h"
 #include "tests/soak/peak_memory.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail::testing {
 namespace {
@@ -179,7 +179,11 @@ TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
   constexpr std::uint32_t kShards = 20'000;
   const ShardInfo one = test::write_dataset(folder_.path(), 1, 3).front();
   const auto open_with_names_of = [&](std::size_t bytes) {
-    test::ShardSpec manifest{.records = {}, .codec = Codec::snappy, .run_records = kShards};
+    test::ShardSpec manifest{.codec = Codec::snappy,
+                             .run_records = kShards,
+                             .block_records = 3,
+                             .shard_number = format::kManifestShardNumber,
+                             .metadata = {format::kManifestRecordType, "sample", {}}};
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
       ShardInfo info = one;
       info.name = std::to_string(shard);
@@ -187,9 +191,7 @@ TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
       info.file_id += shard;
       manifest.records.push_back(format::encode(info));
     }
-    manifest.shard_number = format::kManifestShardNumber;
-    manifest.record_type = format::kManifestRecordType;
-    test::write_file(folder_.path("manifest.dvt"), test::make_shard(manifest).bytes);
+    test::write_file(folder_.path("manifest.dvt"), as_chars(test::make_shard(manifest).bytes));
     manifest = {};
     const Told told = peak_of([&](PeakMeter&) {
       const Result<Dataset> dataset = Dataset::open(folder_.path());

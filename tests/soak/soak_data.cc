@@ -13,6 +13,7 @@
 
 #include "format/example/example_encoder.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/files.h"
 
 namespace dovetail::testing {
 
@@ -34,7 +35,7 @@ SoakData sampled(const std::string& folder, const std::string& name, const Sampl
 SoakData damaged(const std::string& folder, const SampleShape& shape) {
   SoakData data = sampled(folder, "damaged", shape);
   const std::string first = data.dataset.shard_path(0);
-  flip_bit(first, std::filesystem::file_size(first) / 2);
+  test::flip_bit(first, std::filesystem::file_size(first) / 2);
   std::filesystem::remove(data.dataset.shard_path(static_cast<std::uint32_t>(data.dataset.shards().size() - 1)));
   data.damaged = true;
   return data;

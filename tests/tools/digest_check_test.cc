@@ -204,7 +204,7 @@ TEST_F(DigestCheckTest, FilesOfReadAreTakenAndOthersRefused) {
     std::string bad = good;
     bad.replace(bad.find(from), std::string(from).size(), to);
     ASSERT_TRUE(replace_text(path, bad));
-    EXPECT_THAT(read_digests({path}), dovetail::test::Fails(Errc::bad_state).in(path)) << to;
+    EXPECT_THAT(read_digests({path}), test::Fails(Errc::bad_state).in(path)) << to;
   }
   std::filesystem::remove(path);
 }

@@ -74,7 +74,7 @@ TEST(PlanFileTest, APlanThatContinuesAnEpochIsReadBack) {
 TEST(PlanFileTest, AnotherDatasetIsRefusedAndNamed) {
   const Plan plan = Plan::make(equal_shards(4, 50), {.world = 2, .batch = 5}).value();
   EXPECT_THAT(plan_again(to_text(saved_plan(plan, {})), equal_shards(4, 51)),
-              dovetail::test::Fails(Errc::state_mismatch).saying(plan.dataset().fingerprint.to_hex()));
+              test::Fails(Errc::state_mismatch).saying(plan.dataset().fingerprint.to_hex()));
 }
 
 TEST(PlanFileTest, AnAlteredPlanIsRefusedAndSaysWhatDiffers) {
@@ -86,7 +86,7 @@ TEST(PlanFileTest, AnAlteredPlanIsRefusedAndSaysWhatDiffers) {
       {"\"lanes\":2", "\"lanes\":10"}, {"\"shuffle\"", "\"sequential\""},       {"\"records\":200", "\"records\":201"}};
   for (const auto& [from, to] : changes) {
     const auto again = plan_again(replaced(text, from, to), dataset);
-    ASSERT_THAT(again, dovetail::test::Fails(Errc::state_mismatch)) << to;
+    ASSERT_THAT(again, test::Fails(Errc::state_mismatch)) << to;
     const bool names = again.error().to_string().find("plan_id") != std::string::npos ||
                        again.error().to_string().find("records") != std::string::npos;
     EXPECT_TRUE(names) << again.error().to_string();
@@ -103,7 +103,7 @@ TEST(PlanFileTest, AFlagThatContradictsThePlanIsNamed) {
   flags.world = 3;
   flags.seed = 8;
   const auto plan = plan_request(flags)->plan(dataset);
-  ASSERT_THAT(plan, dovetail::test::Fails(Errc::state_mismatch)
+  ASSERT_THAT(plan, test::Fails(Errc::state_mismatch)
                         .saying("world is 3, in the saved plan 2")
                         .saying("seed is 8, in the saved plan 0"));
   std::filesystem::remove(path);
@@ -113,7 +113,7 @@ TEST(PlanFileTest, CutAnywhereItIsRefused) {
   const Plan plan = Plan::make(two_sources(), unusual_options()).value();
   const std::string text = to_text(saved_plan(plan, {}));
   for (std::size_t length = 0; length + 2 < text.size(); ++length) {
-    EXPECT_THAT(saved_plan_from_text(text.substr(0, length)), dovetail::test::Fails(Errc::bad_state)) << length;
+    EXPECT_THAT(saved_plan_from_text(text.substr(0, length)), test::Fails(Errc::bad_state)) << length;
   }
 }
 
@@ -144,26 +144,26 @@ TEST(PlanFileTest, ValuesOfTheWrongKindAreRefused) {
                                                          {"\"from_step\":5", "\"from_step\":null"},
                                                          {"\"dovetail_plan\":1", "\"plan\":1"}};
   for (const auto& [from, to] : changes) {
-    EXPECT_THAT(saved_plan_from_text(replaced(text, from, to)), dovetail::test::Fails(Errc::bad_state)) << to;
+    EXPECT_THAT(saved_plan_from_text(replaced(text, from, to)), test::Fails(Errc::bad_state)) << to;
   }
   EXPECT_THAT(saved_plan_from_text(replaced(text, "\"dovetail_plan\":1", "\"dovetail_plan\":2")),
-              dovetail::test::Fails(Errc::unsupported_version));
+              test::Fails(Errc::unsupported_version));
 }
 
 TEST(PlanRequestTest, WorldAndBatchAreNeeded) {
   PlanFlags flags;
   flags.batch = 4;
-  EXPECT_THAT(plan_request(flags), dovetail::test::Fails().saying("--world"));
+  EXPECT_THAT(plan_request(flags), test::Fails().saying("--world"));
   flags.world = 4;
   flags.batch.reset();
-  EXPECT_THAT(plan_request(flags), dovetail::test::Fails().saying("--batch"));
+  EXPECT_THAT(plan_request(flags), test::Fails().saying("--batch"));
 }
 
 TEST(PlanRequestTest, TheMixesFlagsNeedWeights) {
   PlanFlags flags;
   flags.world = flags.batch = 1;
   flags.stop = MixStop::all;
-  EXPECT_THAT(plan_request(flags), dovetail::test::Fails().saying("--weights"));
+  EXPECT_THAT(plan_request(flags), test::Fails().saying("--weights"));
 }
 
 TEST(PlanRequestTest, AStateTellsTheOrderAndAFlagMustNotContradictIt) {
@@ -180,7 +180,7 @@ TEST(PlanRequestTest, AStateTellsTheOrderAndAFlagMustNotContradictIt) {
   EXPECT_EQ(plan.options().tail, Tail::pad);
   EXPECT_EQ(plan.start(), (Position{1, 4}));
   flags.seed = 7;
-  EXPECT_THAT(plan_request(flags)->plan(dataset), dovetail::test::Fails(Errc::state_mismatch).saying("seed"));
+  EXPECT_THAT(plan_request(flags)->plan(dataset), test::Fails(Errc::state_mismatch).saying("seed"));
   std::filesystem::remove(path);
 }
 

@@ -25,7 +25,7 @@ TEST(RangeTest, ReachesTheLargestNumber) {
 TEST(RangeTest, RefusesWhatIsNoRange) {
   for (const char* text : {"", "5", "5:4", "a:b", "1:2:3", "-1:2", "1:-2", " 1:2", "1:2 ", "+1:2", "0x1:2",
                            "18446744073709551616:", "1.5:2"}) {
-    EXPECT_THAT(parse_range(text), dovetail::test::Fails(Errc::invalid_option)) << text;
+    EXPECT_THAT(parse_range(text), test::Fails(Errc::invalid_option)) << text;
   }
 }
 

@@ -39,7 +39,7 @@ TEST(SinkTest, FailureIsKeptAndNamesTheFile) {
   EXPECT_FALSE(sink->good());
   sink->write("more");
   const Result<void> finished = sink->finish();
-  EXPECT_THAT(finished, dovetail::test::Fails(ErrorKind::io).in("/dev/full"));
+  EXPECT_THAT(finished, test::Fails(ErrorKind::io).in("/dev/full"));
 }
 
 TEST(SinkTest, FailureOfTheLastBytesIsNotLost) {
@@ -52,7 +52,7 @@ TEST(SinkTest, FailureOfTheLastBytesIsNotLost) {
 
 TEST(SinkTest, FileThatCannotBeCreatedIsAnError) {
   const Result<Sink> sink = Sink::create("/nonexistent/folder/file");
-  ASSERT_THAT(sink, dovetail::test::Fails().in("/nonexistent/folder/file"));
+  ASSERT_THAT(sink, test::Fails().in("/nonexistent/folder/file"));
 }
 
 }  // namespace

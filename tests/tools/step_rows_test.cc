@@ -119,20 +119,20 @@ TEST_F(StepRowsTest, RanksOfAnEarlierWorldAreKnownIfTheyAreGiven) {
   EXPECT_EQ(rows(flags, 2, 1)->rows.size(), 12u);
   flags = flags_of(2, 7);
   flags.state_path = state_path_;
-  EXPECT_THAT(rows(flags, 2, 1), dovetail::test::Fails(Errc::invalid_option));
+  EXPECT_THAT(rows(flags, 2, 1), test::Fails(Errc::invalid_option));
   EXPECT_TRUE(rows(flags, 2));
 }
 
 TEST_F(StepRowsTest, WhatThereIsNotIsRefused) {
   const auto step = rows(flags_of(4, 6), 16);
-  ASSERT_THAT(step, dovetail::test::Fails().saying("--step = 16"));
+  ASSERT_THAT(step, test::Fails().saying("--step = 16"));
   const auto rank = rows(flags_of(4, 6), 0, 4);
-  ASSERT_THAT(rank, dovetail::test::Fails().saying("--rank = 4"));
+  ASSERT_THAT(rank, test::Fails().saying("--rank = 4"));
   save_changed_state();
   PlanFlags flags;
   flags.state_path = state_path_;
   const auto epoch = rows(flags, 0, {}, 0);
-  ASSERT_THAT(epoch, dovetail::test::Fails().saying("--epoch = 0"));
+  ASSERT_THAT(epoch, test::Fails().saying("--epoch = 0"));
 }
 
 TEST(PhasesTest, StepsBelongToTheirPhase) {

@@ -41,14 +41,13 @@ TEST(TextFileTest, ReplacesTheWholeFileAndLeavesNothingBeside) {
 }
 
 TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
-  EXPECT_THAT(replace_text(test_file("nowhere") + "/text", "x"),
-              dovetail::test::Fails(ErrorKind::io).saying("nowhere"));
+  EXPECT_THAT(replace_text(test_file("nowhere") + "/text", "x"), test::Fails(ErrorKind::io).saying("nowhere"));
 }
 
 TEST(TextFileTest, AFolderIsNoFileToWrite) {
   const std::string folder = test_file("target");
   fs::create_directories(folder);
-  EXPECT_THAT(check_outputs({folder}, {}), dovetail::test::Fails().saying("name a file in it"));
+  EXPECT_THAT(check_outputs({folder}, {}), test::Fails().saying("name a file in it"));
   fs::remove_all(folder);
 }
 
@@ -130,7 +129,7 @@ TEST(TextFileTest, AnOutputReplacesNoInputNoOtherOutputAndNoFileOfDovetail) {
     const auto possible = check_outputs(outputs, {"/nowhere", input, "/dev/null"});
     EXPECT_EQ(possible.has_value(), says.empty()) << outputs.front();
     if (possible) continue;
-    EXPECT_THAT(possible, dovetail::test::Fails(ErrorKind::usage).saying(says));
+    EXPECT_THAT(possible, test::Fails(ErrorKind::usage).saying(says));
   }
   fs::remove_all(folder);
 }
@@ -144,7 +143,7 @@ TEST(TextFileTest, RefusesToReadMoreThanAllowed) {
   const std::string path = test_file("text");
   ASSERT_TRUE(replace_text(path, "12345"));
   EXPECT_TRUE(read_text(path, 5));
-  EXPECT_THAT(read_text(path, 4), dovetail::test::Fails(Errc::bad_state));
+  EXPECT_THAT(read_text(path, 4), test::Fails(Errc::bad_state));
   fs::remove(path);
 }
 
@@ -168,7 +167,7 @@ TEST(StateFileTest, WhatIsNoStateIsAnErrorThatNamesTheFile) {
                                                 {std::string(10'000, 'x'), Errc::unknown_format}};
   for (const auto& [text, code] : cases) {
     ASSERT_TRUE(replace_text(path, text));
-    EXPECT_THAT(read_state(path), dovetail::test::Fails(code).in(path)) << text;
+    EXPECT_THAT(read_state(path), test::Fails(code).in(path)) << text;
   }
   fs::remove(path);
 }

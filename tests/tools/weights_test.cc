@@ -34,7 +34,7 @@ TEST(WeightsTest, RefusesWhatIsNoWeight) {
        {"",   ",",  "3,", "3,,1", "a",      "-1,2",  "1;2", "1e3",   "1.",         "1..2",           "1.2.3",
         " 1", "0=", "=1", "0=1:", "0=1,2=", "0=1,2", "x=1", "0=1=2", "4294967296", "1,0.0000000001", "5,0.000000001",
         "0:1"}) {
-    EXPECT_THAT(parse_weights(text), dovetail::test::Fails(Errc::invalid_option)) << text;
+    EXPECT_THAT(parse_weights(text), test::Fails(Errc::invalid_option)) << text;
   }
 }
 

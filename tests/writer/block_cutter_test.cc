@@ -6,7 +6,7 @@
 
 #include "format/layout.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/sample_records.h"
 
 namespace dovetail::detail {
 namespace {

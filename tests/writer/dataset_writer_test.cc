@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "format/layout.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail {
@@ -49,7 +50,7 @@ class DatasetWriterTest : public ::testing::Test {
 
   test::TempFolder folder_;
   const std::string data_ = folder_ / "data";
-  const DatasetId id_ = format::test::sample_dataset_id();
+  const DatasetId id_ = test::sample_dataset_id();
 };
 
 TEST_F(DatasetWriterTest, WritesRecordsThatComeBackInOrder) {

@@ -9,9 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 #include "tests/support/replaced_new.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 #include "writer/shard_stream.h"
 
 namespace {

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/writer/test_files.h"
+#include "tests/support/files.h"
+#include "tests/support/sample_records.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::detail {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
-#include "tests/writer/test_files.h"
 
 namespace dovetail::detail {
 namespace {

@@ -13,8 +13,9 @@
 #include <string>
 
 #include "format/layout.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -36,7 +37,7 @@ class RecordWriterTest : public ::testing::Test {
   std::vector<std::string> names() const { return test::names_in(folder_.path()); }
 
   test::TempFolder folder_;
-  const DatasetId id_ = format::test::sample_dataset_id();
+  const DatasetId id_ = test::sample_dataset_id();
 };
 
 TEST_F(RecordWriterTest, WritesRecordsThatComeBack) {

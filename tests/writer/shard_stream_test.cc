@@ -3,8 +3,9 @@
 
 #include <filesystem>
 
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::detail {
 namespace {
@@ -16,7 +17,7 @@ class ShardStreamTest : public ::testing::Test {
  protected:
   ShardStream::Settings settings(unsigned threads) const {
     ShardStream::Settings settings;
-    settings.shard.dataset_id = format::test::sample_dataset_id();
+    settings.shard.dataset_id = test::sample_dataset_id();
     settings.shard.run_records = 10;
     settings.shard.block_bytes = 1024;
     settings.threads = threads;

@@ -17,9 +17,10 @@
 #include <dovetail/dataset_writer.h>
 
 #include "tests/support/as_nobody.h"
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 #include "tests/support/mounted.h"
-#include "tests/writer/test_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::detail {
 namespace {

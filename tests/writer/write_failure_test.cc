@@ -16,11 +16,11 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 #include "tests/support/mounted.h"
 #include "tests/support/spawned.h"
-#include "tests/writer/test_files.h"
 
 extern char** environ;
 
@@ -158,7 +158,7 @@ TEST_F(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
   ASSERT_EQ(names.size(), 1u);
   EXPECT_THAT(names, Each(StartsWith(".s.dvt.partial-")));
   const test::Bytes bytes = test::read_file(folder_ / names.front());
-  EXPECT_THAT(format::test::read_shard(bytes), test::Fails(Errc::unfinished));
+  EXPECT_THAT(test::read_shard(bytes), test::Fails(Errc::unfinished));
 }
 
 TEST_F(WriteFailureTest, WhatAKilledDatasetWriterLeavesGoesWithTheNextOne) {

@@ -17,9 +17,10 @@
 #include "format/endian.h"
 #include "format/structures.h"
 #include "reader/plan/hash_words.h"
-#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail {
 namespace {
@@ -35,7 +36,7 @@ Names names_of(const Dataset& dataset) {
 }
 
 ShardSpec shard_of(std::size_t records, std::uint32_t number = 0) {
-  return {.records = numbered_records(records), .shard_number = number};
+  return {.records = numbered_records(records), .run_records = 6, .block_records = 3, .shard_number = number};
 }
 
 Error open_error(const std::string& path, const DatasetOptions& options = {}) {

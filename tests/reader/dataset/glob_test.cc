@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/as_nobody.h"
+#include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
 
 namespace dovetail::detail {

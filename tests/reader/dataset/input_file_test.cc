@@ -14,8 +14,8 @@
 
 #include <dovetail/bytes.h>
 
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
 
 namespace dovetail::detail {

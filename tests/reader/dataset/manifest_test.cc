@@ -9,12 +9,13 @@
 #include <boost/system/errc.hpp>
 
 #include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
 
 #include "format/layout.h"
 #include "reader/dataset/shard_file.h"
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail {
 namespace {
@@ -92,7 +93,7 @@ TEST_F(ManifestTest, AShardThatWasExchangedIsFound) {
 }
 
 TEST_F(ManifestTest, WithoutAManifestAChangedShardHasChanged) {
-  ShardSpec spec{.records = numbered_records(10)};
+  ShardSpec spec{.records = numbered_records(10), .shard_number = 0};
   write_shard(folder_.path(), "a.dvt", spec);
   const Dataset dataset = Dataset::open(folder_.path()).value();
   spec.records.pop_back();
@@ -196,7 +197,7 @@ TEST_F(ManifestTest, AShardNamedManifestIsNotOne) {
 }
 
 TEST_F(ManifestTest, EntriesThatAreNoMessagesAreNamedByNumber) {
-  ShardSpec manifest{.records = {"\xFF\xFF\xFF"}, .record_type = format::kManifestRecordType};
+  ShardSpec manifest{.records = {"\xFF\xFF\xFF"}, .metadata = {format::kManifestRecordType, "sample", {}}};
   write_shard(folder_.path(), "manifest.dvt", manifest);
   const auto dataset = Dataset::open(folder_.path());
   ASSERT_THAT(dataset, test::Fails(Errc::bad_message));
@@ -205,16 +206,15 @@ TEST_F(ManifestTest, EntriesThatAreNoMessagesAreNamedByNumber) {
 
 TEST_F(ManifestTest, OverlongEntriesAreRefusedUnread) {
   ShardSpec manifest{.records = {std::string(format::kMaxManifestEntryBytes + 1, 'x')},
-                     .record_type = format::kManifestRecordType};
+                     .metadata = {format::kManifestRecordType, "sample", {}}};
   write_shard(folder_.path(), "manifest.dvt", manifest);
   EXPECT_THAT(Dataset::open(folder_.path()), test::Fails(Errc::bad_length));
 }
 
 TEST_F(ManifestTest, DamageInTheManifestIsDamage) {
   write_dataset(folder_.path(), 2, 5);
-  std::string bytes = read_file(folder_.path("manifest.dvt"));
-  bytes[bytes.find("shard-1")] = 'S';
-  write_file(folder_.path("manifest.dvt"), bytes);
+  const std::string path = folder_.path("manifest.dvt");
+  flip_bit(path, as_chars(read_file(path)).find("shard-1"));
   const auto dataset = Dataset::open(folder_.path());
   ASSERT_THAT(dataset, test::Fails(Errc::payload_checksum).in(folder_.path("manifest.dvt")));
   EXPECT_TRUE(dataset.error().offset().has_value());

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/fails.h"
+#include "tests/support/sample_shards.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -22,15 +24,10 @@ class RecordReaderTest : public testing::Test {
     return folder_.path("a.dvt");
   }
   std::string shard(Records records, Codec codec = Codec::none) {
-    ShardSpec spec{.records = std::move(records), .codec = codec};
-    return shard(spec);
+    return shard({.records = std::move(records), .codec = codec, .run_records = 6, .block_records = 3});
   }
-  // Flips the bits of one byte of the file.
-  void damage(std::uint64_t offset) {
-    std::string bytes = read_file(folder_.path("a.dvt"));
-    bytes[offset] = static_cast<char>(~bytes[offset]);
-    write_file(folder_.path("a.dvt"), bytes);
-  }
+  // Flips a bit of the file.
+  void damage(std::uint64_t offset) { flip_bit(folder_.path("a.dvt"), offset); }
 
   TempFolder folder_;
 };
@@ -54,14 +51,14 @@ TEST_F(RecordReaderTest, GivesAllRecordsInOrder) {
 }
 
 TEST_F(RecordReaderTest, DescribesTheShard) {
-  ShardSpec spec{.records = numbered_records(7), .shard_number = 5};
+  ShardSpec spec{.records = numbered_records(7), .run_records = 6, .block_records = 3, .shard_number = 5};
   const ShardInfo info = write_shard(folder_.path(), "a.dvt", spec);
   const ShardDescription described = describe_shard(folder_.path("a.dvt")).value();
   EXPECT_EQ(described.version_major, 1);
   EXPECT_EQ(described.dataset_id, sample_dataset_id());
   EXPECT_EQ(described.shard_number, 5u);
   EXPECT_EQ(described.record_type, "text");
-  EXPECT_EQ(described.writer, "test");
+  EXPECT_EQ(described.writer, "sample");
   EXPECT_EQ(described.metadata, (std::map<std::string, std::string>{{"colour", "blue"}}));
   EXPECT_EQ(described.info, info);
   ASSERT_EQ(described.blocks.size(), 3u);
@@ -148,12 +145,12 @@ TEST_F(RecordReaderTest, SeekingAwayFromDamageReadsOn) {
 TEST_F(RecordReaderTest, BlocksThatChangedPlacesAreFound) {
   const std::string path = shard(Records(9, "all the same size"));
   const auto blocks = describe_shard(path).value().blocks;
-  std::string bytes = read_file(path);
+  Bytes bytes = read_file(path);
   const std::size_t span = blocks[1].offset - blocks[0].offset;
   std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(blocks[0].offset),
                    bytes.begin() + static_cast<std::ptrdiff_t>(blocks[0].offset + span),
                    bytes.begin() + static_cast<std::ptrdiff_t>(blocks[1].offset));
-  write_file(path, bytes);
+  write_file(path, as_chars(bytes));
   RecordReader reader = RecordReader::open(path).value();
   EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
 }
@@ -163,8 +160,8 @@ TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
   const std::string path = shard(spec);
   const BlockInfo block = describe_shard(path).value().blocks[0];
   spec.shard_number = 1;
-  std::string bytes = read_file(path);
-  bytes.replace(block.offset, 64, make_shard(spec).bytes, block.offset, 64);
+  std::string bytes(as_chars(read_file(path)));
+  bytes.replace(block.offset, 64, as_chars(make_shard(spec).bytes), block.offset, 64);
   write_file(path, bytes);
   RecordReader reader = RecordReader::open(path).value();
   EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
@@ -184,16 +181,16 @@ TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
 }
 
 TEST_F(RecordReaderTest, RunsMustBeMadeOfWholeBlocks) {
-  ShardSpec spec{.records = numbered_records(9), .run_records = 4, .block_records = 3};
+  ShardSpec spec{.records = numbered_records(9), .run_records = 4, .block_records = 3, .blocks_cross_runs = true};
   EXPECT_THAT(RecordReader::open(shard(spec)), test::Fails(Errc::index_mismatch));
 }
 
 TEST_F(RecordReaderTest, HeaderAndEndMustBeOfOneFile) {
   ShardSpec spec{.records = numbered_records(9)};
   const std::string path = shard(spec);
-  std::string bytes = read_file(path);
+  std::string bytes(as_chars(read_file(path)));
   spec.dataset_id.bytes[3] ^= 1;
-  bytes.replace(0, 64, make_shard(spec).bytes, 0, 64);
+  bytes.replace(0, 64, as_chars(make_shard(spec).bytes), 0, 64);
   write_file(path, bytes);
   EXPECT_THAT(RecordReader::open(path), test::Fails(Errc::index_mismatch));
 }

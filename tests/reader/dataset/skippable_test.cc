@@ -2,7 +2,6 @@
 // Shards with a block of a kind that this version does not know, as a later one may write them.
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +14,9 @@
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/structures.h"
-#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/dataset/record_lists.h"
+#include "tests/support/sample_shards.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -98,27 +99,24 @@ Block unknown_block(std::uint64_t file_id, const std::string& body) {
 class SkippableBlockTest : public testing::Test {
  protected:
   SkippableBlockTest() {
-    ShardSpec spec{.records = numbered_records(10)};
-    good_ = make_shard(spec);
-    std::vector<Block> blocks = take_apart(good_.bytes);
-    blocks.insert(blocks.begin() + 1, {unknown_block(good_.info.file_id, "from the future"),
-                                       unknown_block(good_.info.file_id, std::string(100, 'x'))});
-    extended_ = put_together(good_.bytes.substr(0, 64), std::move(blocks));
+    const SampleShard shard = make_shard({.records = numbered_records(10)});
+    good_ = as_chars(shard.bytes);
+    std::vector<Block> blocks = take_apart(good_);
+    blocks.insert(blocks.begin() + 1, {unknown_block(shard.info.file_id, "from the future"),
+                                       unknown_block(shard.info.file_id, std::string(100, 'x'))});
+    extended_ = put_together(good_.substr(0, 64), std::move(blocks));
   }
 
-  void write(const std::string& bytes) {
-    std::filesystem::remove(path());
-    write_file(path(), bytes);
-  }
+  void write(const std::string& bytes) { write_file(path(), bytes); }
   std::string path() const { return folder_.path("a.dvt"); }
 
   TempFolder folder_;
-  SampleShard good_;
+  std::string good_;
   std::string extended_;
 };
 
 TEST_F(SkippableBlockTest, TakingApartAndPuttingTogetherChangesNothing) {
-  EXPECT_EQ(put_together(good_.bytes.substr(0, 64), take_apart(good_.bytes)), good_.bytes);
+  EXPECT_EQ(put_together(good_.substr(0, 64), take_apart(good_)), good_);
 }
 
 TEST_F(SkippableBlockTest, ReadersPassOverIt) {
@@ -131,7 +129,7 @@ TEST_F(SkippableBlockTest, ReadersPassOverIt) {
 }
 
 TEST_F(SkippableBlockTest, VerifyChecksItAllTheSame) {
-  const std::size_t begin = 64 + take_apart(good_.bytes)[0].header.span_bytes();
+  const std::size_t begin = 64 + take_apart(good_)[0].header.span_bytes();
   const std::size_t end = begin + 128 + 192;
   for (std::size_t i = begin; i < end; ++i) {
     std::string bytes = extended_;

@@ -10,22 +10,17 @@
 
 #include "format/layout.h"
 #include "reader/dataset/damage_list.h"
-#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace test;
-
-void flip(const std::string& path, std::uint64_t offset) {
-  std::string bytes = read_file(path);
-  bytes[offset] = static_cast<char>(~bytes[offset]);
-  write_file(path, bytes);
-}
 
 std::vector<BlockInfo> blocks_of(const std::string& path) {
   return describe_shard(path).value().blocks;
@@ -84,9 +79,9 @@ TEST_F(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
   const std::string first = folder_.path("shard-0.dvt");
   const std::string last = folder_.path("shard-2.dvt");
   const auto blocks = blocks_of(first);
-  flip(first, blocks[1].offset + 64);
-  flip(first, blocks[4].offset + 63);
-  flip(last, blocks_of(last)[0].offset + 70);
+  flip_bit(first, blocks[1].offset + 64);
+  flip_bit(first, blocks[4].offset + 63);
+  flip_bit(last, blocks_of(last)[0].offset + 70);
   for (const unsigned threads : {1u, 4u}) {
     const VerifyReport report = verify(folder_.path(), threads).value();
     ASSERT_EQ(report.damaged.size(), 3u);
@@ -163,7 +158,7 @@ TEST_F(VerifyTest, ADamagedIndexLosesTheRecordsThatTheFooterCounts) {
   write_dataset(folder_.path(), 1, 20);
   const std::string path = folder_.path("shard-0.dvt");
   const BlockInfo last = blocks_of(path).back();
-  flip(path, format::align_up(last.offset + 64 + last.stored_bytes) + 64);
+  flip_bit(path, format::align_up(last.offset + 64 + last.stored_bytes) + 64);
   const VerifyReport report = verify(path).value();
   ASSERT_EQ(report.damaged.size(), 1u);
   EXPECT_EQ(report.damaged[0].end_record, 20u);
@@ -175,7 +170,7 @@ TEST_F(VerifyTest, NonZeroPaddingIsDamageThatLosesNoRecord) {
   const BlockInfo block = blocks_of(path)[2];
   const std::uint64_t padding = block.offset + 64 + block.stored_bytes;
   ASSERT_LT(padding, format::align_up(padding));
-  flip(path, padding);
+  flip_bit(path, padding);
   const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
   EXPECT_EQ(report.damaged[0].offset, padding);
@@ -188,7 +183,7 @@ TEST_F(VerifyTest, EveryMissingShardIsNamedAndTheOthersAreJudged) {
   fs::remove(folder_.path("shard-1.dvt"));
   fs::remove(folder_.path("shard-3.dvt"));
   const std::string damaged = folder_.path("shard-4.dvt");
-  flip(damaged, blocks_of(damaged)[0].offset + 70);
+  flip_bit(damaged, blocks_of(damaged)[0].offset + 70);
   for (const unsigned threads : {1u, 4u}) {
     const VerifyReport report = verify(folder_.path(), threads).value();
     EXPECT_FALSE(report.ok());
@@ -271,9 +266,9 @@ TEST_F(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
 
 TEST_F(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
   write_dataset(folder_.path(), 2, 20);
-  flip(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
+  flip_bit(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
   const std::string path = folder_.path("shard-1.dvt");
-  flip(path, blocks_of(path)[1].offset + 64);
+  flip_bit(path, blocks_of(path)[1].offset + 64);
   for (const std::string& given : {folder_.path(), folder_.path("manifest.dvt")}) {
     const VerifyReport report = verify(given).value();
     ASSERT_EQ(report.damaged.size(), 2u);
@@ -286,7 +281,7 @@ TEST_F(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
 
 TEST_F(VerifyTest, ADamagedManifestIsReportedThoughItsFolderCannotBeListedWhole) {
   write_dataset(folder_.path(), 2, 20);
-  flip(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
+  flip_bit(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
   write_file(folder_.path("a.tfrecord"), begun_tfrecord());
   write_file(folder_.path("a.tfrecord.dvi"), "");
   write_file(folder_.path("b.tfrecord"), begun_tfrecord());
@@ -319,7 +314,7 @@ TEST_F(VerifyTest, AManifestThatLeavesItsFolderIsNotFollowed) {
 TEST_F(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
   write_dataset(folder_.path(), 2, 20);
   write_file(folder_.path("shard-x.dvt"), std::string(1000, 'x'));
-  write_file(folder_.path("shard-y.dvt"), read_file(folder_.path("shard-0.dvt")).substr(0, 500));
+  write_file(folder_.path("shard-y.dvt"), as_chars(read_file(folder_.path("shard-0.dvt"))).substr(0, 500));
   const VerifyReport report = verify(folder_.path("shard-*.dvt")).value();
   ASSERT_EQ(report.damaged.size(), 2u);
   EXPECT_EQ(report.damaged[0].file, folder_.path("shard-x.dvt"));

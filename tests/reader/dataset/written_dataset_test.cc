@@ -6,9 +6,10 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 
-#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail {
 namespace {

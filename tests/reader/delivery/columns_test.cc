@@ -20,12 +20,14 @@
 #include "tests/format/column_reference.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
+#include "tests/support/sample_records.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
 namespace {
 
-using format::test::Draws;
+using test::Draws;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using MaybeRecord = std::optional<std::string>;
@@ -122,9 +124,9 @@ void expect_columns(const Batch& batch, const Sample& sample) {
   ASSERT_NE(batch.schema(), nullptr);
   std::vector<MaybeRecord> records;
   for (std::uint32_t row = 0; row < batch.rows(); ++row) records.push_back(record_of(batch, row, sample));
-  const auto expected = format::test::reference_columns(*batch.schema(), records);
+  const auto expected = test::reference_columns(*batch.schema(), records);
   ASSERT_TRUE(expected.has_value());
-  ASSERT_EQ(format::test::decoded_columns(*batch.schema(), *batch.column_layout(), batch.values()), *expected)
+  ASSERT_EQ(test::decoded_columns(*batch.schema(), *batch.column_layout(), batch.values()), *expected)
       << "step " << batch.step();
   ASSERT_EQ(batch.slab().size(), batch.layout().values + batch.column_layout()->bytes);
   EXPECT_THAT(batch.offsets(), Each(0)) << "rows have no bytes of their own";
@@ -388,7 +390,7 @@ TEST_F(ColumnsReaderTest, WholeRecordsThatAreNoExamplesAreAMatterOfTheColumnsAnd
     const Dataset dataset = Dataset::open(folder).value();
     for (const bool damaged : {false, true}) {
       const std::uint64_t block = describe_shard(dataset.shard_path(0)).value().blocks.at(0).offset;
-      if (damaged) testing::flip_bit(dataset.shard_path(0), block + 64 + 5);
+      if (damaged) test::flip_bit(dataset.shard_path(0), block + 64 + 5);
       BatchReader reader = BatchReader::open(dataset, options(2, "label:i64")).value();
       const auto batch = reader.next();
       ASSERT_THAT(batch, test::Fails(damaged ? ErrorKind::damaged : ErrorKind::usage));
@@ -479,7 +481,7 @@ TEST_F(ColumnsReaderTest, DamagedBlocksAndLostShardsKeepStepsRowsAndIds) {
   const Sample sample{.shard_records = {200, 150, 60}, .block_bytes = 1024};
   const Dataset dataset = write(sample);
   const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(3);
-  testing::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  test::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
   std::filesystem::remove(dataset.shard_path(2));
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
     ReaderOptions options = this->options(16);

@@ -9,6 +9,7 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 
 namespace dovetail {
 namespace {
@@ -24,7 +25,7 @@ class DamageTest : public ::testing::Test {
   /// Damages one block of the first shard and returns it.
   BlockInfo damage_block(std::size_t block) {
     const BlockInfo info = describe_shard(dataset_.shard_path(0)).value().blocks.at(block);
-    testing::flip_bit(dataset_.shard_path(0), info.offset + 64 + info.stored_bytes / 2, 3);
+    test::flip_bit(dataset_.shard_path(0), info.offset + 64 + info.stored_bytes / 2, 3);
     return info;
   }
 
@@ -179,7 +180,7 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   writer.finish().value();
   const Dataset dataset = Dataset::open(folder.path("data")).value();
   const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(1);
-  testing::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
+  test::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
 
   ReaderOptions options{
       .plan = {.batch = 25, .order = OrderKind::sequential}, .epochs = 1, .on_damage = OnDamage::substitute};

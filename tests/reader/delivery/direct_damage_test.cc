@@ -12,6 +12,7 @@
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/gated_storage.h"
 
 namespace dovetail {
@@ -39,7 +40,7 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
   }
 
   void damage(std::uint64_t id) {
-    testing::flip_bit(dataset_.shard_path(0), direct_.at(id) + format::kBlockHeaderBytes + 1000, 2);
+    test::flip_bit(dataset_.shard_path(0), direct_.at(id) + format::kBlockHeaderBytes + 1000, 2);
     damaged_.insert(id);
   }
 

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reader/delivery/sample_dataset.h"
 
-#include <fstream>
+#include "tests/support/sample_records.h"
 
 namespace dovetail::testing {
 
-namespace {
-
-std::uint64_t mix(std::uint64_t z) {
-  z += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
-
 std::string sample_record(std::uint64_t id, const SampleShape& shape) {
-  const std::uint64_t size = shape.min_bytes + mix(id) % (shape.max_bytes - shape.min_bytes + 1);
+  const std::uint64_t size = shape.min_bytes + test::Draws(id).next() % (shape.max_bytes - shape.min_bytes + 1);
   std::string record(size, static_cast<char>('a' + id % 26));
   for (std::size_t i = 0; i < record.size(); i += 16) {
-    const std::uint64_t word = mix(id * 1000003 + i);
+    const std::uint64_t word = test::Draws(id * 1000003 + i).next();
     for (std::size_t k = 0; k < 8 && i + k < record.size(); ++k) record[i + k] = static_cast<char>(word >> (8 * k));
   }
   return record;
@@ -43,14 +32,6 @@ Dataset make_sample(const std::string& folder, const SampleShape& shape) {
   }
   writer.finish().value();
   return Dataset::open(folder).value();
-}
-
-void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  const int byte = file.get();
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.put(static_cast<char>(byte ^ (1 << bit)));
 }
 
 }  // namespace dovetail::testing

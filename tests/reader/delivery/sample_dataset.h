@@ -8,6 +8,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 
+#include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace dovetail::testing {
@@ -29,8 +30,5 @@ std::string sample_record(std::uint64_t id, const SampleShape& shape);
 
 /// Writes the records in order into `folder` and opens it.
 Dataset make_sample(const std::string& folder, const SampleShape& shape);
-
-/// Flips a bit of a file.
-void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit = 0);
 
 }  // namespace dovetail::testing

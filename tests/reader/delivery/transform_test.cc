@@ -29,6 +29,7 @@
 #include "format/try.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 
 namespace dovetail {
 namespace {
@@ -313,7 +314,7 @@ TEST_F(TransformTest, ABatchHasItsGoodRecordsInTheOrderOfTheirRows) {
   testing::TempFolder folder;
   const Dataset damaged_dataset = testing::make_sample(folder.path("dataset"), testing::kSampleShape);
   const BlockInfo damaged = describe_shard(damaged_dataset.shard_path(0)).value().blocks.at(3);
-  testing::flip_bit(damaged_dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  test::flip_bit(damaged_dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::global}) {
     std::mutex mutex;
     std::set<std::vector<std::uint64_t>> lists;

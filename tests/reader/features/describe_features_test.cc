@@ -10,10 +10,10 @@
 #include <dovetail/features.h>
 #include <dovetail/record_reader.h>
 
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/features/feature_records.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/sample_shards.h"
 
 namespace dovetail {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::uint64_t kDatasetSeed = 20261128;
 Dataset write_records(const TempFolder& folder, const std::vector<std::string>& records, std::size_t shards) {
   std::vector<ShardInfo> infos;
   for (std::size_t i = 0; i < shards; ++i) {
-    ShardSpec spec;
+    ShardSpec spec{.run_records = 6, .block_records = 3};
     spec.records.assign(records.begin() + static_cast<std::ptrdiff_t>(records.size() * i / shards),
                         records.begin() + static_cast<std::ptrdiff_t>(records.size() * (i + 1) / shards));
     spec.shard_number = static_cast<std::uint32_t>(i);
@@ -38,10 +38,7 @@ Dataset write_records(const TempFolder& folder, const std::vector<std::string>& 
 }
 
 void damage(const std::string& shard, std::size_t block) {
-  std::string bytes = read_file(shard);
-  const std::uint64_t offset = describe_shard(shard).value().blocks[block].offset + 64;
-  bytes[offset] = static_cast<char>(~bytes[offset]);
-  write_file(shard, bytes);
+  flip_bit(shard, describe_shard(shard).value().blocks[block].offset + 64);
 }
 
 using DescribeFeaturesTest = test::FolderTest;
@@ -140,9 +137,8 @@ TEST_F(DescribeFeaturesTest, DamagedBlocksAreLeftOutAndCounted) {
 
 TEST_F(DescribeFeaturesTest, AShardThatCannotBeOpenedForDamageLosesItsRecords) {
   const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 60), 3);
-  std::string bytes = read_file(folder_.path("shard-1.dvt"));
-  bytes.resize(bytes.size() / 2);
-  write_file(folder_.path("shard-1.dvt"), bytes);
+  const std::string path = folder_.path("shard-1.dvt");
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   const FeaturesReport report = describe_features(dataset).value();
   EXPECT_EQ(report.records, 40u);
   EXPECT_EQ(report.lost_records, 20u);

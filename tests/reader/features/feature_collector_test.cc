@@ -389,13 +389,13 @@ TEST(FeatureCollectorTest, RecordsThatAreNearlyExamplesLeaveNothingBehind) {
 }
 
 TEST(FeatureCollectorTest, TakesHostileRecordsAsTheParserDoes) {
-  format::test::Draws draws(kRecordSeed);
+  test::Draws draws(kRecordSeed);
   FeatureCollector collector;
   std::uint64_t examples = 0;
   constexpr std::uint64_t kRounds = kSanitized ? 4000 : 20'000;
   for (std::uint64_t id = 0; id < kRounds; ++id) {
-    std::string record = format::test::random_example(draws);
-    if (id % 2 == 1) record = format::test::mutated(std::move(record), draws);
+    std::string record = test::random_example(draws);
+    if (id % 2 == 1) record = test::mutated(std::move(record), draws);
     format::ExampleFeatures features;
     if (features.parse(as_bytes(record)) && !features.all().empty()) ++examples;
     collector.add(id, as_bytes(record));

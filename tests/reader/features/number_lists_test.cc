@@ -20,10 +20,10 @@ namespace dovetail {
 namespace {
 
 using namespace test;
-using format::test::wire_entry;
-using format::test::wire_field;
-using format::test::wire_record;
-using format::test::wire_varint;
+using test::wire_entry;
+using test::wire_field;
+using test::wire_record;
+using test::wire_varint;
 
 constexpr std::uint64_t kListSeed = 20261128;
 constexpr std::int64_t kLeastInt = std::numeric_limits<std::int64_t>::min();

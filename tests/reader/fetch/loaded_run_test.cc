@@ -19,6 +19,7 @@
 #include "tests/plan/random_source.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cases.h"
+#include "tests/support/files.h"
 
 namespace dovetail::testing {
 namespace {
@@ -157,7 +158,7 @@ TEST_F(LoadedRunTest, FindsTheDamagedBlocksAndNoOther) {
       const std::size_t block = random.below(file_->blocks().size());
       const std::uint64_t bytes = detail::stored_bytes(*file_, block);
       if (bytes == 0 || !hit.insert(block).second) continue;
-      flip_bit(path_, file_->blocks()[block].offset + random.below(bytes), static_cast<unsigned>(random.below(8)));
+      test::flip_bit(path_, file_->blocks()[block].offset + random.below(bytes), static_cast<unsigned>(random.below(8)));
     }
     std::vector<DamagedBlock> damage;
     const LoadedRun loaded = load(*file_, run, rules_, *storage_, damage);

@@ -18,11 +18,12 @@
 
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/shuffled_storage.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::testing {
 namespace {

@@ -10,9 +10,10 @@
 #include <system_error>
 #include <thread>
 
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::testing {
 namespace {

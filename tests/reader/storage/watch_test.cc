@@ -22,11 +22,12 @@
 
 #include "reader/storage/deadline_storage.h"
 #include "reader/storage/thread_pool.h"
-#include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/gated_storage.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::testing {
 namespace {

@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/format/sample_shard.h"
+#include "tests/support/decoded_shards.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 #include "format/block_decoder.h"
+#include "format/layout.h"
+#include "format/shard_encoder.h"
 
-namespace dovetail::format::test {
+namespace dovetail::test {
 
-DatasetId sample_dataset_id() {
-  DatasetId id;
-  for (std::size_t i = 0; i < id.bytes.size(); ++i) id.bytes[i] = static_cast<std::uint8_t>(0x11 * i);
-  return id;
-}
-
-std::uint64_t Draws::next() noexcept {
-  state_ += 0x9E3779B97F4A7C15ull;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
-
-std::string noise(std::size_t size, std::uint64_t seed) {
-  Draws draws(seed);
-  std::string text(size, '\0');
-  for (char& c : text) c = static_cast<char>(draws.below(256));
-  return text;
-}
-
-std::string prose(std::size_t size, std::uint64_t seed) {
-  static const char* const kWords[] = {"dove ", "tail ", "joint ", "board ", "saw ", "pin ", "glue ", "clamp "};
-  Draws draws(seed);
-  std::string text;
-  while (text.size() < size) text += kWords[draws.below(std::size(kWords))];
-  text.resize(size);
-  return text;
-}
-
-SampleShard make_shard(const ShardSpec& spec) {
-  SampleShard shard;
-  ShardEncoder encoder(sample_dataset_id(), spec.shard_number);
-  encoder.begin(spec.metadata, shard.bytes).value();
-  RecordFingerprint fingerprint;
-  RawBlock raw;
-  EncodedBlock encoded;
-  for (std::size_t i = 0; i < spec.records.size(); ++i) {
-    const ByteView record = as_bytes(spec.records[i]);
-    fingerprint.add(record);
-    raw.append(record);
-    const bool last = i + 1 == spec.records.size();
-    if (last || raw.records() == spec.block_records || (i + 1) % spec.run_records == 0) {
-      encode_block(raw, spec.codec, encoded);
-      encoder.add(encoded, shard.bytes).value();
-      raw.clear();
-    }
-  }
-  shard.info = encoder.finish(spec.run_records, fingerprint.value(), shard.bytes);
-  return shard;
-}
+using namespace format;
 
 namespace {
 
@@ -130,12 +84,32 @@ std::vector<bool> padding_of(const DecodedShard& shard, std::size_t file_bytes) 
   return padding;
 }
 
-EncodedBlock encode_records(const Records& records, Codec codec) {
-  RawBlock raw;
-  for (const std::string& record : records) raw.append(as_bytes(record));
-  EncodedBlock block;
-  encode_block(raw, codec, block);
-  return block;
+DecodedShard read_shard_file(const std::string& path) {
+  const Bytes bytes = read_file(path);
+  auto shard = read_shard(bytes);
+  if (!shard) throw Exception(shard.error().in_file(path));
+  return std::move(*shard);
 }
 
-}  // namespace dovetail::format::test
+DecodedDataset read_dataset(const std::string& folder) {
+  DecodedDataset dataset;
+  const DecodedShard manifest = read_shard_file(folder + '/' + format::kManifestName);
+  if (manifest.metadata.record_type != format::kManifestRecordType) throw std::runtime_error("not a manifest");
+  dataset.id = manifest.header.dataset_id;
+  for (const std::string& record : manifest.records) {
+    const ShardInfo info = format::decode_shard_info(as_bytes(record)).value();
+    DecodedShard shard = read_shard_file(folder + '/' + info.name);
+    ShardInfo footer = shard.tail.footer.info;
+    footer.name = info.name;
+    if (footer != info) throw std::runtime_error(info.name + " is not what its manifest says");
+    if (shard.header.dataset_id != dataset.id || shard.header.shard_number != dataset.infos.size()) {
+      throw std::runtime_error(info.name + " belongs elsewhere");
+    }
+    dataset.infos.push_back(info);
+    dataset.records.insert(dataset.records.end(), shard.records.begin(), shard.records.end());
+    dataset.shards.push_back(std::move(shard));
+  }
+  return dataset;
+}
+
+}  // namespace dovetail::test
