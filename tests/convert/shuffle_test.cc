@@ -11,6 +11,7 @@
 #include "sources/bytes/keyed_hash.h"
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -53,7 +54,7 @@ TEST(ShuffleKeyTest, SourcePlaceAndOrdinalAllCount) {
   EXPECT_EQ(detail::shuffle_key(7, 1, 1000, 0), 1431502684306667574u) << "as it was when datasets were first shuffled";
 }
 
-class SpillTest : public ::testing::Test {
+class SpillTest : public test::FolderTest {
  protected:
   std::unique_ptr<detail::Spill> make(std::size_t buckets, std::uint64_t bytes) {
     const auto folder = detail::OutputFolder::open(folder_.path()).value();
@@ -70,8 +71,6 @@ class SpillTest : public ::testing::Test {
     std::sort(entries.begin(), entries.end());
     return entries;
   }
-
-  test::TempFolder folder_;
 };
 
 TEST_F(SpillTest, GivesBackWhatItGotFromManyThreads) {

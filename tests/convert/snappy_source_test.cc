@@ -50,21 +50,6 @@ TEST_F(SnappySourceTest, ReadsBlocksLargerThanTensorFlowCan) {
   EXPECT_TRUE(test::read_source(put(test::snappy_blocks(plain, plain.size()))).value() == records);
 }
 
-TEST_F(SnappySourceTest, SpreadsTheFileOverItsRecords) {
-  const test::Records records(1000, test::prose(1000, 4));
-  RecordSource source = RecordSource::open(put(test::snappy_blocks(test::tfrecord_bytes(records), 30'000))).value();
-  std::uint64_t number = 0;
-  std::uint64_t last = 0;
-  while (source.next().value()) {
-    EXPECT_GE(source.consumed_bytes(), last);
-    last = source.consumed_bytes();
-    EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(source.input_bytes()),
-                static_cast<double>(number) / 1000, 0.05);
-    ++number;
-  }
-  EXPECT_EQ(number, 1000u);
-}
-
 TEST_F(SnappySourceTest, FindsEveryCutThatIsNotAtTheEndOfABlockAndARecord) {
   const std::string plain = test::tfrecord_bytes({"one", test::prose(300, 1)});
   const std::string bytes = test::snappy_blocks(plain, 100);

@@ -49,18 +49,6 @@ std::string zstd(std::string_view bytes) {
 
 }  // namespace
 
-std::string tfrecord_bytes(const Records& records) {
-  std::string out;
-  for (const std::string& record : records) {
-    std::array<std::byte, format::kTfrecordHeaderBytes> header;
-    format::encode_tfrecord_header(record.size(), header);
-    std::array<std::byte, format::kTfrecordFooterBytes> footer;
-    format::encode_tfrecord_footer(as_bytes(record), footer);
-    out.append(as_chars(header)).append(record).append(as_chars(footer));
-  }
-  return out;
-}
-
 std::string gzip(std::string_view bytes) {
   return deflate_with(bytes, 15 + 16);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input files for tests: TFRecords and their compressed forms, and what a source makes of them.
+// Input files for tests, compressed forms of them, and what a source makes of them.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,10 @@
 #include <dovetail/record_source.h>
 
 #include "tests/support/files.h"
-#include "tests/support/sample_records.h"
+#include "tests/support/tfrecords.h"
 
 namespace dovetail::test {
 
-/// Records in TFRecord framing.
-std::string tfrecord_bytes(const Records& records);
 /// One gzip member.
 std::string gzip(std::string_view bytes);
 /// One zlib stream.

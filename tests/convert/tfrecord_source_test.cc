@@ -179,16 +179,19 @@ TEST_F(TfrecordSourceTest, KnowsWhereEachRecordLies) {
 }
 
 TEST_F(TfrecordSourceTest, SpreadsACompressedFileEvenlyOverItsRecords) {
-  const test::Records records(1000, test::prose(1000, 4));
-  RecordSource source = RecordSource::open(put(test::gzip(test::tfrecord_bytes(records)))).value();
-  std::uint64_t number = 0;
-  std::uint64_t last = 0;
-  while (source.next().value()) {
-    EXPECT_GE(source.consumed_bytes(), last);
-    last = source.consumed_bytes();
-    EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(source.input_bytes()),
-                static_cast<double>(number) / 1000, 0.05);
-    ++number;
+  const std::string plain = test::tfrecord_bytes(test::Records(1000, test::prose(1000, 4)));
+  for (const std::string& bytes : {test::gzip(plain), test::snappy_blocks(plain, 30'000)}) {
+    RecordSource source = RecordSource::open(put(bytes)).value();
+    std::uint64_t number = 0;
+    std::uint64_t last = 0;
+    while (source.next().value()) {
+      EXPECT_GE(source.consumed_bytes(), last);
+      last = source.consumed_bytes();
+      EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(source.input_bytes()),
+                  static_cast<double>(number) / 1000, 0.05);
+      ++number;
+    }
+    EXPECT_EQ(number, 1000u);
   }
 }
 

@@ -59,11 +59,6 @@ SampleFile sample_of(std::string name, const ShardSpec& spec) {
   return {std::move(name), test::make_shard(spec).bytes};
 }
 
-ShardSpec small_spec() {
-  return {.records = {"dove", "tails", "pin", "saw", "", "glue", test::prose(150, 1), test::prose(90, 2)},
-          .codec = Codec::snappy};
-}
-
 ShardSpec of_pages(std::uint64_t seed) {
   ShardSpec spec{.run_records = 6};
   for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(test::noise(i * 37 % 700, seed * 1000 + i));

@@ -37,8 +37,6 @@ struct SampleFile {
 };
 SampleFile sample_of(std::string name, const ShardSpec& spec);
 
-/// Three kinds of blocks, a few hundred bytes.
-ShardSpec small_spec();
 /// Several pages; the same for the same seed.
 ShardSpec of_pages(std::uint64_t seed);
 /// The same dataset, number and sizes, with other bytes.

@@ -19,8 +19,8 @@
 #include "tests/damage/damaged_files.h"
 #include "tests/damage/strict_reading.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sanitizers.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -53,7 +53,7 @@ Infos write_version(const std::string& folder, const DatasetId& id, char version
   return writer.finish().value().shards;
 }
 
-class DamagedManifestTest : public ::testing::Test {
+class DamagedManifestTest : public test::FolderTest {
  protected:
   DamagedManifestTest()
       : infos_(write_version(folder_ / "data", kId, 'a')),
@@ -122,7 +122,6 @@ class DamagedManifestTest : public ::testing::Test {
     return take()(manifest_with(lines), "lines " + std::to_string(i) + " and " + std::to_string(j) + what);
   }
 
-  const test::TempFolder folder_;
   const Infos infos_;
   const Infos older_infos_;
   const Infos foreign_infos_;

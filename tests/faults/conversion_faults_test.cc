@@ -19,37 +19,18 @@
 #include <dovetail/tfrecord_export.h>
 #include <dovetail/tfrecord_index.h>
 
-#include "tests/convert/conversions.h"
+#include "tests/faults/faulty_conversions.h"
 #include "tests/faults/system_faults.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using Files = std::map<std::string, test::Bytes>;
 using testing::FaultAt;
 
-/// Whether part of a path begins with a dot: nobody takes such a file for a finished one.
-bool is_hidden(const std::string& path) {
-  return path.front() == '.' || path.find("/.") != std::string::npos;
-}
-
-Files visible(Files files) {
-  std::erase_if(files, [](const auto& file) { return is_hidden(file.first); });
-  return files;
-}
-
-class ConversionFaultsTest : public test::ConversionTest {
+class ConversionFaultsTest : public test::FaultyConversionTest {
  protected:
   using Convert = std::function<Result<void>()>;
-
-  template <class Report>
-  static Result<void> outcome(const Result<Report>& report) {
-    return report ? Result<void>() : report.error();
-  }
-
-  /// Files below `out_`, if any.
-  Files left() const { return fs::exists(out_) ? files_below(out_) : Files(); }
 
   /// Whether files get their names together, or one by one; then partial ones that could not be
   /// removed stay.
@@ -111,11 +92,6 @@ class ConversionFaultsTest : public test::ConversionTest {
     }
   }
 
-  ConvertOptions small(std::vector<std::string> sources, std::uint32_t shards) const {
-    ConvertOptions wanted = options(std::move(sources), shards);
-    wanted.writer.shard.block_bytes = 2048;
-    return wanted;
-  }
   Result<void> convert_all(const ConvertOptions& wanted) const { return outcome(convert(out_, wanted)); }
 };
 

@@ -15,8 +15,8 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
-#include "tests/convert/conversions.h"
 #include "tests/faults/failing_memory.h"
+#include "tests/faults/faulty_conversions.h"
 
 namespace {
 std::atomic<bool> has_no_decoders = false;
@@ -33,22 +33,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::with_every_failure;
 
-class ConversionMemoryTest : public test::ConversionTest {
+class ConversionMemoryTest : public test::FaultyConversionTest {
  protected:
-  ConvertOptions small() {
-    ConvertOptions wanted = options({put_tfrecords(2, 6, 5)}, 2);
-    wanted.writer.shard.block_bytes = 2048;
-    return wanted;
-  }
-  template <class Report>
-  static Result<void> outcome(const Result<Report>& report) {
-    return report ? Result<void>() : report.error();
-  }
-  static Files visible(Files files) {
-    std::erase_if(files, [](const auto& file) { return file.first.front() == '.'; });
-    return files;
-  }
-  Files left() const { return fs::exists(out_) ? files_below(out_) : Files(); }
+  ConvertOptions small() { return FaultyConversionTest::small({put_tfrecords(2, 6, 5)}, 2); }
 };
 
 TEST_F(ConversionMemoryTest, AConversionIsWholeOrAnErrorAfterWhichItIs) {

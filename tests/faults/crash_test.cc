@@ -20,6 +20,7 @@
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -35,7 +36,7 @@ Result<DatasetInfo> try_to_write(const std::string& folder, const Records& recor
   return testing::write_dataset(folder, records, options);
 }
 
-class CrashTest : public ::testing::Test {
+class CrashTest : public test::FolderTest {
  protected:
   CrashTest() { fs::create_directory(disk()); }
 
@@ -128,7 +129,6 @@ class CrashTest : public ::testing::Test {
   const Records old_ = testing::written_records(500, 50, 1000);
   const Records new_ = testing::written_records(0, 30, 1000);
   const Records next_ = testing::written_records(800, 3, 1000);
-  testing::TempFolder folder_;
 };
 
 TEST_F(CrashTest, AShardIsWholeOrHasNoName) {

@@ -2,8 +2,6 @@
 #include "tests/faults/failing_memory.h"
 
 #include <atomic>
-#include <filesystem>
-#include <iterator>
 
 #include "tests/support/replaced_new.h"
 
@@ -47,11 +45,6 @@ AllocationsSpared::AllocationsSpared() noexcept {
 
 AllocationsSpared::~AllocationsSpared() {
   spared = false;
-}
-
-std::size_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 }  // namespace dovetail::testing

@@ -9,6 +9,7 @@
 #include <dovetail/error.h>
 
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 
 namespace dovetail::testing {
 
@@ -36,14 +37,11 @@ class AllocationsSpared {
   ~AllocationsSpared();
 };
 
-/// Descriptors that this process has open.
-std::size_t open_descriptors();
-
 /// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is
 /// called after each run.
 template <class Work, class Settle>
 void with_every_failure(bool lasts, Work work, Settle settle) {
-  const std::size_t descriptors = open_descriptors();
+  const std::size_t descriptors = test::open_descriptors();
   for (std::int64_t n = 0; !::testing::Test::HasFailure(); ++n) {
     ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                  ::testing::Message() << "allocation " << n << (lasts ? " and later" : ""));
@@ -64,7 +62,7 @@ void with_every_failure(bool lasts, Work work, Settle settle) {
       EXPECT_THAT(done, test::Fails(boost::system::errc::not_enough_memory));
     }
     settle(done.has_value());
-    EXPECT_EQ(open_descriptors(), descriptors) << "a file stayed open";
+    EXPECT_EQ(test::open_descriptors(), descriptors) << "a file stayed open";
     if (!struck) {
       EXPECT_GT(n, 10);
       return;

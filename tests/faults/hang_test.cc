@@ -131,7 +131,7 @@ using testing::kSanitized;
 
 const testing::SampleShape kShape{.shard_records = {30, 20}, .max_bytes = 300, .block_bytes = 2048};
 
-class HangTest : public ::testing::Test {
+class HangTest : public test::FolderTest {
  protected:
   HangTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
 
@@ -145,32 +145,6 @@ class HangTest : public ::testing::Test {
             .registration = Registration::off};
   }
 
-  /// Reads the epoch, checking rows against the plan; gives those that are not as planned.
-  std::uint64_t read_epoch(BatchReader& reader) {
-    const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
-    std::uint64_t lost = 0;
-    std::size_t at = 0;
-    for (;;) {
-      const Result<std::optional<Batch>> batch = reader.next();
-      if (!batch.has_value()) {
-        ADD_FAILURE() << batch.error().to_string();
-        return lost;
-      }
-      if (!batch->has_value()) break;
-      for (std::uint32_t row = 0; row < (*batch)->rows(); ++row, ++at) {
-        EXPECT_EQ((*batch)->ids()[row], planned.at(at).id);
-        if ((*batch)->status()[row] != planned[at].status) {
-          ++lost;
-        } else {
-          EXPECT_EQ(as_chars((*batch)->row(row)), testing::sample_record(planned[at].id, kShape));
-        }
-      }
-    }
-    EXPECT_EQ(at, planned.size());
-    return lost;
-  }
-
-  testing::TempFolder folder_;
   const Dataset dataset_;
 };
 
@@ -185,8 +159,8 @@ TEST_F(HangTest, ForEveryCallFromWhichOnAllHangTheEpochEndsWithItsRowsMarked) {
     {
       // Stopping waits for none of them.
       BatchReader reader = BatchReader::open(dataset_, options(OnDamage::empty, after)).value();
-      const std::uint64_t lost = read_epoch(reader);
-      EXPECT_EQ(lost, reader.stats().rows_damaged_empty);
+      const Result<std::uint64_t> lost = testing::count_lost_rows(reader, kShape);
+      EXPECT_TRUE(lost && *lost == reader.stats().rows_damaged_empty) << ::testing::PrintToString(lost);
     }
     hung = testing::hang.release();
     faults += hung > 0 ? 1 : 0;

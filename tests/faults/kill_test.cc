@@ -24,6 +24,7 @@
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 #include "tests/support/sanitizers.h"
 
@@ -51,7 +52,7 @@ bool write_dataset(const std::string& folder, const std::vector<std::string>& re
   return testing::write_dataset(folder, records, options).has_value();
 }
 
-class KillTest : public ::testing::Test {
+class KillTest : public test::FolderTest {
  protected:
   void SetUp() override {
     if (testing::kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
@@ -104,7 +105,6 @@ class KillTest : public ::testing::Test {
 
   std::string disk() const { return folder_.path("disk"); }
   std::string target() const { return disk() + "/target"; }
-  testing::TempFolder folder_;
 };
 
 const int kRounds = testing::kSanitized ? 40 : 500;

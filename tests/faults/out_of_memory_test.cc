@@ -25,6 +25,7 @@
 #include "tests/faults/failing_memory.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -33,12 +34,11 @@ const testing::SampleShape kShape{.shard_records = {40, 30}, .min_bytes = 0, .ma
 
 using testing::with_every_failure;
 
-class OutOfMemoryTest : public ::testing::Test {
+class OutOfMemoryTest : public test::FolderTest {
  protected:
   OutOfMemoryTest() {
     for (std::uint64_t id = 0; id < 70; ++id) records_.push_back(testing::sample_record(id, kShape));
   }
-  testing::TempFolder folder_;
   std::vector<std::string> records_;
 };
 

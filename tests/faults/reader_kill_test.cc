@@ -120,7 +120,7 @@ Rows recorded(const std::string& folder) {
   return rows;
 }
 
-class ReaderKillTest : public ::testing::Test {
+class ReaderKillTest : public test::FolderTest {
  protected:
   ReaderKillTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
   void SetUp() override {
@@ -165,7 +165,6 @@ class ReaderKillTest : public ::testing::Test {
 
   static constexpr std::uint64_t kMostHalted = 40;  // fewer than any epoch here has steps
 
-  testing::TempFolder folder_;
   Dataset dataset_;
   std::uint64_t seed_ = 0;
   std::uint64_t patience_ = 20'000;  // microseconds that a life has at most

@@ -118,16 +118,16 @@ void look_at(const fs::path& folder, Node number, Recorder& shared) {
 }
 
 /// Bytes as they are, and how many of them for certain.
-struct Bytes {
+struct SyncedBytes {
   std::string all;
   std::size_t synced = 0;
 };
 
-void add_left(const Recording& recording, const std::vector<Bytes>& bytes, const Names& names, std::size_t quarters,
-              Node folder, const std::string& path, LeftFiles& left) {
+void add_left(const Recording& recording, const std::vector<SyncedBytes>& bytes, const Names& names,
+              std::size_t quarters, Node folder, const std::string& path, LeftFiles& left) {
   for (auto it = names.lower_bound({folder, {}}); it != names.end() && it->first.first == folder; ++it) {
     const std::string below = path + it->first.second;
-    const Bytes& of = bytes[it->second];
+    const SyncedBytes& of = bytes[it->second];
     if (recording.nodes[it->second].is_folder) {
       left[below + '/'] = of.all;
       add_left(recording, bytes, names, quarters, it->second, below + '/', left);
@@ -158,7 +158,7 @@ Recording record_calls(const std::string& folder, const std::function<void()>& w
 }
 
 std::vector<LeftFiles> left_by_crash(const Recording& recording, std::size_t count) {
-  std::vector<Bytes> bytes;
+  std::vector<SyncedBytes> bytes;
   for (const Recording::Content& node : recording.nodes) bytes.push_back({node.bytes, node.bytes.size()});
   Names durable = recording.names;
   std::vector<std::vector<Change>> pending;

@@ -20,6 +20,7 @@
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -31,7 +32,7 @@ using testing::UnreadableBytes;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMany = 150;
 
-class RecoverFaultsTest : public ::testing::Test {
+class RecoverFaultsTest : public test::FolderTest {
  protected:
   std::string source() const { return folder_.path("source"); }
   std::string target() const { return folder_.path("target"); }
@@ -105,7 +106,6 @@ class RecoverFaultsTest : public ::testing::Test {
     return files;
   }
 
-  testing::TempFolder folder_;
   std::vector<std::pair<std::string, std::string>> before_;
 };
 

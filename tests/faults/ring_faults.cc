@@ -18,7 +18,7 @@ std::atomic<bool> ring_fault_lasts = false;
 std::atomic<std::uint64_t> ring_fault_place = 0;
 std::atomic<std::uint64_t> events = 0;
 
-std::atomic<int> refused = -1;  // the call, if any
+std::atomic<int> refused_call = -1;  // the call, if any
 std::atomic<int> refusal = 0;
 std::atomic<unsigned> refusals_left = 0;
 std::atomic<unsigned> refusals = 0;
@@ -65,7 +65,7 @@ std::optional<int> failed_read(int bytes) {
 }
 
 bool is_refused(RingRefused::Call call) {
-  if (refused.load() != static_cast<int>(call) || refusals_left.load() == 0) return false;
+  if (refused_call.load() != static_cast<int>(call) || refusals_left.load() == 0) return false;
   --refusals_left;
   ++refusals;
   return true;
@@ -99,11 +99,11 @@ RingRefused::RingRefused(Call call, int error, unsigned times) {
   refusal = error;
   refusals_left = times;
   refusals = 0;
-  refused = static_cast<int>(call);
+  refused_call = static_cast<int>(call);
 }
 
 RingRefused::~RingRefused() {
-  refused = -1;
+  refused_call = -1;
 }
 
 unsigned RingRefused::failures() noexcept {

@@ -12,6 +12,7 @@
 #include "tests/faults/system_faults.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 
 namespace dovetail {
 namespace {
@@ -73,16 +74,16 @@ TEST_P(RingFaultsTest, AnEpochIsRightOrEndsWithAnErrorThatNamesAFileWhereOrdinar
 }
 
 TEST_P(RingFaultsTest, ARingThatCannotBeHadIsAnErrorThatSaysWhy) {
-  const std::size_t descriptors = testing::open_descriptors();
+  const std::size_t descriptors = test::open_descriptors();
   for (const int error : {ENOSYS, EPERM, EACCES, ENOMEM, EMFILE, ENFILE, EINVAL, EAGAIN}) {
     const RingRefused refuse(RingRefused::Call::queue_init, error, 1000);
     EXPECT_THAT(BatchReader::open(dataset_, options()), test::Fails(Errc::resource_limit).saying("use pread")) << error;
-    EXPECT_EQ(testing::open_descriptors(), descriptors);
+    EXPECT_EQ(test::open_descriptors(), descriptors);
   }
 }
 
 TEST_P(RingFaultsTest, ARingThatCannotBeAskedWhatItKnowsIsAnErrorThatSaysWhy) {
-  const std::size_t descriptors = testing::open_descriptors();
+  const std::size_t descriptors = test::open_descriptors();
   const std::pair<int, const char*> reasons[] = {
       {EPERM, "io_uring_register"}, {ENOMEM, "memory"}, {EINVAL, "the kernel"}, {EIO, "Input/output error"}};
   for (const auto& [error, words] : reasons) {
@@ -90,7 +91,7 @@ TEST_P(RingFaultsTest, ARingThatCannotBeAskedWhatItKnowsIsAnErrorThatSaysWhy) {
     const auto refused = BatchReader::open(dataset_, options());
     ASSERT_THAT(refused, test::Fails(Errc::resource_limit)) << error;
     EXPECT_THAT(refused.error().to_string(), ::testing::AllOf(HasSubstr(words), HasSubstr("use pread")));
-    EXPECT_EQ(testing::open_descriptors(), descriptors);
+    EXPECT_EQ(test::open_descriptors(), descriptors);
   }
 }
 

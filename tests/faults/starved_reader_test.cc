@@ -22,7 +22,7 @@ namespace {
 
 using testing::SampleShape;
 
-class StarvedReaderTest : public ::testing::Test {
+class StarvedReaderTest : public test::FolderTest {
  protected:
   StarvedReaderTest() {
     options_.plan.batch = 8;
@@ -75,7 +75,6 @@ class StarvedReaderTest : public ::testing::Test {
     testing::with_every_failure([&] { return read(dataset, shape); }, [](bool) {});
   }
 
-  testing::TempFolder folder_;
   ReaderOptions options_;
 };
 

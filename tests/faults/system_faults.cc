@@ -26,7 +26,7 @@ std::atomic<int> armed = -1;  // the fault, if any
 std::atomic<bool> lasting = false;
 std::atomic<std::uint64_t> place = 0;
 std::atomic<std::uint64_t> calls = 0;
-std::atomic<bool> kept = false;  // something was not removed
+std::atomic<bool> has_kept = false;  // something was not removed
 std::atomic<bool> cold = false;
 /// A file with bytes that cannot be read.
 struct BadFile {
@@ -79,7 +79,7 @@ int failed() {
 
 /// Of a removal, of which nothing but a test's own care undoes the failure.
 int failed_removal() {
-  kept = true;
+  has_kept = true;
   return failed();
 }
 
@@ -95,7 +95,7 @@ FaultAt::FaultAt(Fault fault, std::uint64_t n, bool lasts) {
   place = n;
   calls = 0;
   lasting = lasts;
-  kept = false;
+  has_kept = false;
   armed = static_cast<int>(fault);
 }
 
@@ -134,7 +134,7 @@ bool FaultAt::struck() noexcept {
 }
 
 bool FaultAt::removal_failed() noexcept {
-  return kept.load();
+  return has_kept.load();
 }
 
 bool FaultAt::lasted() noexcept {

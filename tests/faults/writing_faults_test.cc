@@ -17,6 +17,7 @@
 #include "tests/faults/system_faults.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -34,7 +35,7 @@ Result<DatasetInfo> write_dataset(const std::string& folder, const std::vector<s
   return testing::write_dataset(folder, records, options);
 }
 
-class WritingFaultsTest : public ::testing::Test {
+class WritingFaultsTest : public test::FolderTest {
  protected:
   std::string target() const { return folder_.path("target"); }
 
@@ -54,7 +55,6 @@ class WritingFaultsTest : public ::testing::Test {
   }
 
   const std::vector<std::string> next_ = testing::written_records(900, 2);
-  testing::TempFolder folder_;
 };
 
 TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {

@@ -20,12 +20,8 @@ using test::SampleShard;
 using test::ShardSpec;
 
 /// Two blocks with tables, one of one size, one compressed.
-ShardSpec sample_spec() {
-  return {.records = {"dove", "tails", "pin", "saw", "", "glue", prose(150, 1), prose(90, 2)}, .codec = Codec::snappy};
-}
-
 TEST(CorruptionTest, EveryFlippedBitIsReportedUnlessItIsPadding) {
-  const SampleShard shard = make_shard(sample_spec());
+  const SampleShard shard = make_shard(test::small_spec());
   const DecodedShard good = read_shard(shard.bytes).value();
   const std::vector<bool> padding = test::padding_of(good, shard.bytes.size());
   Bytes bytes = shard.bytes;
@@ -43,7 +39,7 @@ TEST(CorruptionTest, EveryFlippedBitIsReportedUnlessItIsPadding) {
 }
 
 TEST(CorruptionTest, EveryShorterFileIsReported) {
-  const Bytes bytes = make_shard(sample_spec()).bytes;
+  const Bytes bytes = make_shard(test::small_spec()).bytes;
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto decoded = read_shard(ByteView(bytes).first(size));
     ASSERT_THAT(decoded, test::Fails(ErrorKind::damaged)) << size;
@@ -54,7 +50,7 @@ TEST(CorruptionTest, EveryShorterFileIsReported) {
 }
 
 TEST(CorruptionTest, EveryMissingPieceIsReported) {
-  const Bytes bytes = make_shard(sample_spec()).bytes;
+  const Bytes bytes = make_shard(test::small_spec()).bytes;
   for (std::size_t begin = 0; begin < bytes.size(); begin += kAlignment) {
     for (std::size_t end = begin + kAlignment; end <= bytes.size(); end += kAlignment) {
       Bytes cut = bytes;
@@ -65,7 +61,7 @@ TEST(CorruptionTest, EveryMissingPieceIsReported) {
 }
 
 TEST(CorruptionTest, AnythingAppendedIsReported) {
-  const Bytes bytes = make_shard(sample_spec()).bytes;
+  const Bytes bytes = make_shard(test::small_spec()).bytes;
   Bytes longer = bytes;
   longer.insert(longer.end(), 64, std::byte{0});
   EXPECT_THAT(read_shard(longer), test::Fails(Errc::unfinished));
@@ -104,7 +100,7 @@ TEST(CorruptionTest, SwappedRepeatedAndForeignBlocksAreReported) {
 }
 
 TEST(CorruptionTest, TheEndOfAnotherFileIsReported) {
-  ShardSpec spec = sample_spec();
+  ShardSpec spec = test::small_spec();
   const SampleShard shard = make_shard(spec);
   spec.shard_number = 4;
   const SampleShard other = make_shard(spec);
@@ -157,7 +153,7 @@ class ForgedFile {
 };
 
 TEST(ForgedFileTest, NoSingleByteLeadsOutOfTheFile) {
-  const ForgedFile file(sample_spec());
+  const ForgedFile file(test::small_spec());
   for (std::size_t at = 0; at < file.size(); ++at) {
     for (const int value : {0x00, 0x01, 0x3F, 0x40, 0x7F, 0x80, 0xC0, 0xFF}) {
       const auto decoded = read_shard(file.with({{at, static_cast<std::byte>(value)}}));
@@ -169,7 +165,7 @@ TEST(ForgedFileTest, NoSingleByteLeadsOutOfTheFile) {
 }
 
 TEST(ForgedFileTest, NoCombinationOfBytesLeadsOutOfTheFile) {
-  const ForgedFile file(sample_spec());
+  const ForgedFile file(test::small_spec());
   test::Draws draws(7);
   for (int round = 0; round < 10000; ++round) {
     std::vector<std::pair<std::size_t, std::byte>> changes;

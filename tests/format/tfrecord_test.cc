@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/fails.h"
-#include "tests/support/sample_records.h"
+#include "tests/support/tfrecords.h"
 
 namespace dovetail::format {
 namespace {
@@ -18,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 using test::Records;
+using test::tfrecord_bytes;
 
 constexpr std::uint32_t kNoLimit = 0xFFFFFFFF;
 
@@ -25,21 +26,6 @@ std::string bytes_of(std::initializer_list<int> values) {
   std::string text;
   for (const int value : values) text += static_cast<char>(value);
   return text;
-}
-
-/// Records in TFRecord framing.
-std::string tfrecord_bytes(const Records& records) {
-  std::string bytes;
-  for (const std::string& record : records) {
-    std::array<std::byte, kTfrecordHeaderBytes> header;
-    std::array<std::byte, kTfrecordFooterBytes> footer;
-    encode_tfrecord_header(record.size(), header);
-    encode_tfrecord_footer(as_bytes(record), footer);
-    bytes += as_chars(header);
-    bytes += record;
-    bytes += as_chars(footer);
-  }
-  return bytes;
 }
 
 /// Feeds `bytes` in pieces of `piece` bytes and collects records; gives the first failure,

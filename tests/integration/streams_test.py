@@ -49,6 +49,18 @@ class StreamsTest(CommandTest):
         """Everything in the test's folder, hidden files too."""
         return sorted(os.listdir(self.path("")))
 
+    def run_without_input(self, *command):
+        """Runs a command whose standard input stays open and gives nothing."""
+        reading, writing = os.pipe()
+        try:
+            return subprocess.run(command, stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  cwd=self.path(""), timeout=60)
+        except subprocess.TimeoutExpired:
+            self.fail("it waits")
+        finally:
+            os.close(reading)
+            os.close(writing)
+
     def test_a_stream_makes_the_files_that_its_bytes_make_as_a_file(self):
         data = gzip.compress(json_lines(4000))
         source = write_file(self.path("a.jsonl.gz"), data)
@@ -123,15 +135,7 @@ class StreamsTest(CommandTest):
                 (["-", "--to-tfrecord", "x.tfrecord", "--shards", "2"], b"names one"),
                 (["-", "--to-tfrecord", "exported"], b"exists")):
             with self.subTest(arguments=arguments):
-                reading, writing = os.pipe()  # nothing comes, and it does not end
-                try:
-                    done = subprocess.run([COMMAND, "convert", *arguments], stdin=reading, stdout=subprocess.PIPE,
-                                          stderr=subprocess.PIPE, cwd=self.path(""), timeout=60)
-                except subprocess.TimeoutExpired:
-                    self.fail("it waits")
-                finally:
-                    os.close(reading)
-                    os.close(writing)
+                done = self.run_without_input(COMMAND, "convert", *arguments)
                 self.assertEqual(done.returncode, USAGE, done.stderr)
                 self.assertIn(said, done.stderr)
         self.assertEqual(self.targets(), before)
@@ -192,15 +196,7 @@ class StreamsTest(CommandTest):
             possible = False
         if not possible:
             self.skipTest("/proc cannot be hidden here")
-        reading, writing = os.pipe()  # nothing comes, and it does not end
-        try:
-            done = subprocess.run([*hidden, COMMAND, "convert", "-", "--to", self.path("x")], stdin=reading,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
-        except subprocess.TimeoutExpired:
-            self.fail("it waits")
-        finally:
-            os.close(reading)
-            os.close(writing)
+        done = self.run_without_input(*hidden, COMMAND, "convert", "-", "--to", self.path("x"))
         self.assertEqual(done.returncode, IO, done.stderr)
         self.assertIn(b"if /proc is mounted", done.stderr)
         self.assertEqual(self.targets(), [])

@@ -82,22 +82,6 @@ class MapBatchTest(ModuleTest):
             self.assertEqual(calls, {(0, ids[0]): ids for ids in batches})
             self.assertEqual(len(batches[-1]), 400 % 30)
 
-    def test_random_changes_repeat_after_a_resume_in_another_world(self):
-        self.make_dataset()
-        options = {"columns": "draw:f64", "seed": 3, "order": "shuffle",
-                   "map_batch": lambda records: {"draw": [record.rng().random() for record in records]}}
-
-        def draws(reader):
-            return {int(id): draw for batch in reader for id, draw in zip(batch.ids, batch["draw"])}
-
-        whole = draws(self.read(**options))
-        reader = self.read(**options)
-        before = reader.next()
-        parts = dict(zip(map(int, before.ids), before["draw"]))
-        for rank in (0, 1):
-            parts.update(draws(self.read(**options, batch=8, rank=rank, world=2, state=reader.state_dict())))
-        self.assertEqual(parts, whole)
-
     def test_arrays_are_converted_as_a_whole(self):
         self.make_dataset(count=20)
         cases = [("u8", np.arange(4), [0, 1, 2, 3]), ("f32", np.arange(4) / 2, [0, 0.5, 1, 1.5]),

@@ -32,6 +32,23 @@ def in_batches(function):
     return of_batch
 
 
+def with_a_tool_for_each_thread(once_made=lambda: None):
+    """A function of a record that keeps an object in its thread, and references to all of them."""
+    kept, made = threading.local(), []
+
+    class Tool:
+        pass
+
+    def uses(record):
+        if not hasattr(kept, "tool"):
+            kept.tool = Tool()
+            made.append(weakref.ref(kept.tool))
+            once_made()
+        return {"id": record.id}
+
+    return uses, made
+
+
 FORMS = {"map": lambda function: function, "map_batch": in_batches}
 # The option of a program whose function of a record is `slow`.
 PROGRAM_FORMS = ("map=slow", "map_batch=lambda records: {'id': [slow(record)['id'] for record in records]}")
@@ -74,18 +91,21 @@ class MapTest(ModuleTest):
 
     def test_random_changes_repeat_after_a_resume_in_another_world(self):
         self.make_dataset()
-        options = {"columns": "draw:f64", "map": lambda record: {"draw": record.rng().random()}, "seed": 3}
 
         def draws(reader):
             return {int(id): draw for batch in reader for id, draw in zip(batch.ids, batch["draw"])}
 
-        whole = draws(self.read(**options))
-        reader = self.read(**options)
-        before = reader.next()
-        parts = dict(zip(map(int, before.ids), before["draw"]))
-        for rank in (0, 1):
-            parts.update(draws(self.read(**options, batch=8, rank=rank, world=2, state=reader.state_dict())))
-        self.assertEqual(parts, whole)
+        for form in FORMS:
+            with self.subTest(form=form):
+                options = {"columns": "draw:f64", "map": lambda record: {"draw": record.rng().random()}, "seed": 3,
+                           "form": form}
+                whole = draws(self.read(**options))
+                reader = self.read(**options)
+                before = reader.next()
+                parts = dict(zip(map(int, before.ids), before["draw"]))
+                for rank in (0, 1):
+                    parts.update(draws(self.read(**options, batch=8, rank=rank, world=2, state=reader.state_dict())))
+                self.assertEqual(parts, whole)
 
     def test_values_that_do_not_fit_are_refused_by_name(self):
         self.make_dataset(count=20)
@@ -239,17 +259,7 @@ class MapTest(ModuleTest):
 
     def test_what_a_thread_keeps_lasts_from_batch_to_batch_and_goes_with_the_reader(self):
         self.make_dataset()
-        kept, made = threading.local(), []
-
-        class Tool:
-            pass
-
-        def uses(record):
-            if not hasattr(kept, "tool"):
-                kept.tool = Tool()
-                made.append(weakref.ref(kept.tool))
-            return {"id": record.id}
-
+        uses, made = with_a_tool_for_each_thread()
         reader = self.read(columns="id:i64", map=uses, batch=8, decode_threads=2)
         self.assertGreater(len(list(batch.step for batch in reader)), 20)
         self.assertLessEqual(len(made), 2)
@@ -258,18 +268,8 @@ class MapTest(ModuleTest):
 
     def test_what_a_thread_keeps_outlasts_a_pause_of_the_trainer(self):
         self.make_dataset()
-        meeting, kept, made = threading.Barrier(2, timeout=30), threading.local(), []
-
-        class Tool:
-            pass
-
-        def uses(record):
-            if not hasattr(kept, "tool"):
-                kept.tool = Tool()
-                made.append(weakref.ref(kept.tool))
-                meeting.wait()  # so that there are two threads
-            return {"id": record.id}
-
+        meeting = threading.Barrier(2, timeout=30)
+        uses, made = with_a_tool_for_each_thread(meeting.wait)  # so that there are two threads
         reader = self.read(columns="id:i64", map=uses, batch=8, decode_threads=2)
         reader.next()
         time.sleep(1.5)  # longer than threads of other pools stay idle

@@ -23,8 +23,8 @@
 #include "format/shard_encoder.h"
 #include "format/structures.h"
 #include "tests/soak/peak_memory.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -53,7 +53,7 @@ std::string shard_of(const format::Metadata& metadata, const format::RawBlock& r
   return as_string(bytes);
 }
 
-class HostileShardTest : public ::testing::Test {
+class HostileShardTest : public test::FolderTest {
  protected:
   void SetUp() override {
     if (!testing::can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
@@ -100,8 +100,6 @@ class HostileShardTest : public ::testing::Test {
       rows += (*batch)->valid();
     }
   }
-
-  test::TempFolder folder_;
 };
 
 TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {

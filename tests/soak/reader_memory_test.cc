@@ -21,6 +21,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/soak/footprint.h"
 #include "tests/soak/peak_memory.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
 namespace dovetail::testing {
@@ -55,7 +56,7 @@ const std::vector<Reading> kReadings{{8 * kMiB, 1, 1, StorageKind::pread, OrderK
                                      {16 * kMiB, 64, 2, StorageKind::pread, OrderKind::global},
                                      {64 * kMiB, 64, 2, StorageKind::pread, OrderKind::shuffle, 4096}};
 
-class ReaderMemoryTest : public ::testing::Test {
+class ReaderMemoryTest : public test::FolderTest {
  protected:
   void SetUp() override {
     if (!can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
@@ -104,8 +105,6 @@ class ReaderMemoryTest : public ::testing::Test {
     }
     EXPECT_GE(read, 3) << "several ways of reading are possible";
   }
-
-  TempFolder folder_;
 };
 
 TEST_F(ReaderMemoryTest, OfRecordsOfOneSize) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files, and names in folders.
+// Whole files, names in folders, and open descriptors.
 #pragma once
 
 #include <cstddef>
@@ -20,5 +20,7 @@ void write_file(const std::string& path, std::string_view bytes);
 void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit = 0);
 /// Names of everything in a folder, hidden files too, in bytewise order.
 std::vector<std::string> names_in(const std::string& folder);
+/// How many descriptors the process has open.
+std::size_t open_descriptors();
 
 }  // namespace dovetail::test

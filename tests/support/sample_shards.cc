@@ -14,6 +14,10 @@ DatasetId sample_dataset_id() {
   return id;
 }
 
+ShardSpec small_spec() {
+  return {.records = {"dove", "tails", "pin", "saw", "", "glue", prose(150, 1), prose(90, 2)}, .codec = Codec::snappy};
+}
+
 SampleShard make_shard(const ShardSpec& spec) {
   SampleShard shard;
   format::ShardEncoder encoder(spec.dataset_id, spec.shard_number);

@@ -30,6 +30,9 @@ struct ShardSpec {
   bool blocks_cross_runs = false;  ///< Which no reader accepts.
 };
 
+/// Three kinds of blocks, a few hundred bytes.
+ShardSpec small_spec();
+
 /// A whole shard: its bytes, and its line of a manifest without a name.
 struct SampleShard {
   Bytes bytes;

@@ -14,8 +14,8 @@
 #include "format/layout.h"
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sanitizers.h"
-#include "tests/support/temp_folder.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail {
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class DatasetWriterTest : public ::testing::Test {
+class DatasetWriterTest : public test::FolderTest {
  protected:
   DatasetWriterOptions options() const {
     return {.shard = {.block_bytes = 2048, .run_bytes = 10'000, .dataset_id = id_}, .encode_threads = 2};
@@ -48,7 +48,6 @@ class DatasetWriterTest : public ::testing::Test {
   }
   std::vector<std::string> names() const { return test::names_in(data_); }
 
-  test::TempFolder folder_;
   const std::string data_ = folder_ / "data";
   const DatasetId id_ = test::sample_dataset_id();
 };

@@ -11,8 +11,8 @@
 
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/replaced_new.h"
-#include "tests/support/temp_folder.h"
 #include "writer/shard_stream.h"
 
 namespace {
@@ -41,7 +41,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class EncodeFailureTest : public ::testing::Test {
+class EncodeFailureTest : public test::FolderTest {
  protected:
   ~EncodeFailureTest() override { testing::set_memory_rule(nullptr); }
 
@@ -69,7 +69,6 @@ class EncodeFailureTest : public ::testing::Test {
     return written ? finished : written;
   }
 
-  test::TempFolder folder_;
   std::vector<std::string> published_;
 };
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/files.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_records.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail::detail {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class EncodePipelineTest : public ::testing::Test {
+class EncodePipelineTest : public test::FolderTest {
  protected:
   std::unique_ptr<EncodePipeline> start(unsigned threads, std::uint64_t queued_bytes = 1 << 20) {
     auto pipeline = EncodePipeline::start(target_, {.threads = threads, .queued_bytes = queued_bytes});
@@ -28,7 +28,6 @@ class EncodePipelineTest : public ::testing::Test {
     return block;
   }
 
-  test::TempFolder folder_;
   std::shared_ptr<const OutputFolder> target_ = OutputFolder::open(folder_.path()).value();
 };
 

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class OutputFileTest : public ::testing::Test {
+class OutputFileTest : public test::FolderTest {
  protected:
   OutputFile create(const std::string& name) { return OutputFile::create(target_, name).value(); }
   std::vector<std::string> names() const { return test::names_in(folder_.path()); }
@@ -30,7 +30,6 @@ class OutputFileTest : public ::testing::Test {
     return std::string(as_chars(bytes));
   }
 
-  test::TempFolder folder_;
   std::shared_ptr<const OutputFolder> target_ = OutputFolder::open(folder_.path()).value();
 };
 

@@ -15,7 +15,7 @@
 #include "format/layout.h"
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class RecordWriterTest : public ::testing::Test {
+class RecordWriterTest : public test::FolderTest {
  protected:
   ShardInfo write(const test::Records& records, WriterOptions options, const std::string& name = "s.dvt") {
     RecordWriter writer = RecordWriter::create(folder_ / name, std::move(options)).value();
@@ -36,7 +36,6 @@ class RecordWriterTest : public ::testing::Test {
   test::DecodedShard read(const std::string& name = "s.dvt") const { return test::read_shard_file(folder_ / name); }
   std::vector<std::string> names() const { return test::names_in(folder_.path()); }
 
-  test::TempFolder folder_;
   const DatasetId id_ = test::sample_dataset_id();
 };
 

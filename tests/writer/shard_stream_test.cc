@@ -5,7 +5,7 @@
 
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail::detail {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class ShardStreamTest : public ::testing::Test {
+class ShardStreamTest : public test::FolderTest {
  protected:
   ShardStream::Settings settings(unsigned threads) const {
     ShardStream::Settings settings;
@@ -36,7 +36,6 @@ class ShardStreamTest : public ::testing::Test {
     stream.end().value();
   }
 
-  test::TempFolder folder_;
   std::vector<ShardInfo> infos_;
 };
 

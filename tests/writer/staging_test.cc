@@ -19,8 +19,8 @@
 #include "tests/support/as_nobody.h"
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/mounted.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail::detail {
 namespace {
@@ -33,7 +33,7 @@ using ::testing::IsEmpty;
 const test::Records kOld = {"old", "older", "oldest"};
 const test::Records kNew = {"new", "newer"};
 
-class StagingTest : public ::testing::Test {
+class StagingTest : public test::FolderTest {
  protected:
   static void write(const std::string& folder, const test::Records& records, bool overwrite = false) {
     DatasetWriterOptions options{.shard = {.overwrite = overwrite}, .shard_bytes = 1};
@@ -70,7 +70,6 @@ class StagingTest : public ::testing::Test {
     return {};
   }
 
-  test::TempFolder folder_;
   const std::string data_ = folder_ / "data";
   const std::string staged_ = folder_ / "data.partial";
 };

@@ -17,10 +17,10 @@
 #include "format/endian.h"
 #include "format/structures.h"
 #include "reader/plan/hash_words.h"
-#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
+#include "tests/support/tfrecords.h"
 
 namespace dovetail {
 namespace {

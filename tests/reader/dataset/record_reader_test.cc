@@ -8,8 +8,8 @@
 
 #include "tests/reader/dataset/record_lists.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace test;
 
-class RecordReaderTest : public testing::Test {
+class RecordReaderTest : public test::FolderTest {
  protected:
   std::string shard(const ShardSpec& spec) {
     write_shard(folder_.path(), "a.dvt", spec);
@@ -28,8 +28,6 @@ class RecordReaderTest : public testing::Test {
   }
   // Flips a bit of the file.
   void damage(std::uint64_t offset) { flip_bit(folder_.path("a.dvt"), offset); }
-
-  TempFolder folder_;
 };
 
 std::string text_of(Result<std::optional<ByteView>> record) {

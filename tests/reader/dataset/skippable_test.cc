@@ -15,8 +15,8 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/reader/dataset/record_lists.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail {
 namespace {
@@ -96,7 +96,7 @@ Block unknown_block(std::uint64_t file_id, const std::string& body) {
   return block;
 }
 
-class SkippableBlockTest : public testing::Test {
+class SkippableBlockTest : public test::FolderTest {
  protected:
   SkippableBlockTest() {
     const SampleShard shard = make_shard({.records = numbered_records(10)});
@@ -110,7 +110,6 @@ class SkippableBlockTest : public testing::Test {
   void write(const std::string& bytes) { write_file(path(), bytes); }
   std::string path() const { return folder_.path("a.dvt"); }
 
-  TempFolder folder_;
   std::string good_;
   std::string extended_;
 };

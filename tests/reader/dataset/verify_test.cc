@@ -10,11 +10,11 @@
 
 #include "format/layout.h"
 #include "reader/dataset/damage_list.h"
-#include "tests/reader/dataset/record_lists.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
+#include "tests/support/tfrecords.h"
 
 namespace dovetail {
 namespace {

@@ -16,7 +16,7 @@ namespace {
 
 using testing::GatedStorage;
 
-class SteadyReadingTest : public ::testing::Test {
+class SteadyReadingTest : public test::FolderTest {
  protected:
   static constexpr std::uint64_t kRecords = 1 << 16;
   static constexpr std::uint64_t kRunRecords = 1024;
@@ -62,7 +62,6 @@ class SteadyReadingTest : public ::testing::Test {
     return cost;
   }
 
-  testing::TempFolder folder_;
   Dataset dataset_;
 };
 

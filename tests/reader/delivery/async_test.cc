@@ -16,13 +16,14 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
 
 namespace asio = boost::asio;
 
-class AsyncNextTest : public ::testing::Test {
+class AsyncNextTest : public test::FolderTest {
  protected:
   AsyncNextTest() : dataset_(testing::make_sample(folder_.path("data"), {.shard_records = {400, 300}})) {}
 
@@ -32,7 +33,6 @@ class AsyncNextTest : public ::testing::Test {
     return BatchReader::open(dataset_, options).value();
   }
 
-  testing::TempFolder folder_;
   Dataset dataset_;
 };
 

@@ -133,7 +133,7 @@ void expect_columns(const Batch& batch, const Sample& sample) {
   EXPECT_TRUE(batch.row(batch.rows() - 1).empty());
 }
 
-class ColumnsReaderTest : public ::testing::Test {
+class ColumnsReaderTest : public test::FolderTest {
  protected:
   static ReaderOptions options(std::uint32_t batch, const char* schema = kColumns) {
     return {.plan = {.batch = batch, .tail = Tail::pad, .open_runs = 4, .pool = 32},
@@ -175,7 +175,6 @@ class ColumnsReaderTest : public ::testing::Test {
     return Error();
   }
 
-  testing::TempFolder folder_;
   int datasets_ = 0;
 };
 

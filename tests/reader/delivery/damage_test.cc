@@ -10,6 +10,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -18,7 +19,7 @@ using testing::SampleShape;
 
 const SampleShape kShape{.shard_records = {200, 200}, .min_bytes = 1};
 
-class DamageTest : public ::testing::Test {
+class DamageTest : public test::FolderTest {
  protected:
   DamageTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
 
@@ -82,7 +83,6 @@ class DamageTest : public ::testing::Test {
     }
   }
 
-  testing::TempFolder folder_;
   Dataset dataset_;
 };
 
@@ -194,7 +194,7 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   EXPECT_EQ(stats.rows_first, 25u - damaged.records);
 }
 
-class OversizeTest : public ::testing::Test {
+class OversizeTest : public test::FolderTest {
  protected:
   OversizeTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {}
   ReaderOptions options(Oversize oversize) {
@@ -202,7 +202,6 @@ class OversizeTest : public ::testing::Test {
   }
 
   const SampleShape shape_{.shard_records = {96}, .min_bytes = 50000, .max_bytes = 60000, .codec = Codec::none};
-  testing::TempFolder folder_;
   Dataset dataset_;
 };
 

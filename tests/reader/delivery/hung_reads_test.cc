@@ -65,31 +65,6 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
     return testing::open_engine(dataset_, options, wrap).value();
   }
 
-  /// Reads the epoch and checks every row; gives how many are not as planned, or the error.
-  Result<std::uint64_t> read_epoch(detail::RankReader& engine) {
-    const testing::Rows planned = testing::planned(engine.plan(), 0, 0);
-    std::uint64_t lost = 0;
-    std::size_t at = 0;
-    for (;;) {
-      const Result<std::optional<Batch>> batch = engine.next();
-      if (!batch.has_value()) return batch.error();
-      if (!batch->has_value()) break;
-      for (std::uint32_t row = 0; row < (*batch)->rows(); ++row, ++at) {
-        const testing::Row& expected = planned.at(at);
-        EXPECT_EQ((*batch)->ids()[row], expected.id);
-        const RowStatus status = (*batch)->status()[row];
-        if (status != expected.status) {
-          ++lost;
-          EXPECT_TRUE(status == RowStatus::substituted || status == RowStatus::damaged_empty);
-        } else if (status != RowStatus::empty) {
-          EXPECT_EQ(as_chars((*batch)->row(row)), testing::sample_record(expected.id, GetParam().shape));
-        }
-      }
-    }
-    EXPECT_EQ(at, planned.size());
-    return lost;
-  }
-
   testing::TempFolder folder_;
   const Dataset dataset_;
   const std::string slow_;
@@ -100,7 +75,7 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
 TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
     const std::unique_ptr<detail::RankReader> engine = open(options(policy), std::chrono::milliseconds(200), true);
-    const auto lost = read_epoch(*engine).value();
+    const auto lost = testing::count_lost_rows(*engine, GetParam().shape).value();
     EXPECT_GT(lost, 0u);
     const ReaderStats stats = engine->stats();
     EXPECT_GT(stats.given_up_reads, 0u);
@@ -118,7 +93,7 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
 TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
   const std::unique_ptr<detail::RankReader> engine =
       open(options(OnDamage::fail), std::chrono::milliseconds(200), true);
-  const Result<std::uint64_t> lost = read_epoch(*engine);
+  const Result<std::uint64_t> lost = testing::count_lost_rows(*engine, GetParam().shape);
   ASSERT_FALSE(lost.has_value());
   const Error& error = lost.error();
   EXPECT_EQ(error.code(), boost::system::errc::timed_out) << error.to_string();
@@ -138,7 +113,7 @@ TEST_P(HungReadsTest, AReaderThatWaitsTellsAndGoesOnWhenTheyComeBack) {
   EXPECT_GT(hung.bytes, 0u);
   EXPECT_THAT(engine->stats().to_json(), HasSubstr("\"hung_now\": [{\"file\": \"" + slow_));
   gate_->let_go(GatedStorage::Open::for_ever);
-  const auto lost = read_epoch(*engine).value();
+  const auto lost = testing::count_lost_rows(*engine, GetParam().shape).value();
   EXPECT_EQ(lost, 0u);
 }
 

@@ -12,6 +12,7 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -28,7 +29,7 @@ const testing::SampleShape kLargeRecords{.shard_records = {2000, 2000, 2000, 200
                                          .block_bytes = 4 << 20,
                                          .run_records = 400};
 
-class OpenRunsTest : public ::testing::Test {
+class OpenRunsTest : public test::FolderTest {
  protected:
   /// Reads an epoch.
   Outcome read(std::uint32_t open_runs, std::uint64_t memory_bytes) const {
@@ -51,7 +52,6 @@ class OpenRunsTest : public ::testing::Test {
     return at == text.npos ? 0 : std::stoull(text.substr(at + words.size()));
   }
 
-  testing::TempFolder folder_;
   /// 24 MiB in 96 runs of a quarter of a MiB, each a block.
   const Dataset dataset_ =
       testing::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(12, 2048),

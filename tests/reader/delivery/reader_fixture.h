@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail::testing {
 
@@ -48,6 +50,31 @@ Rows read_epoch(BatchReader& reader, const SampleShape& shape);
 
 /// What the plan says that a rank gets in an epoch from a step on.
 Rows planned(const Plan& plan, std::uint32_t rank, std::uint32_t epoch, std::uint64_t first_step = 0);
+
+/// Reads the epoch and checks every row; gives how many are not as planned, or the error.
+template <class Reader>
+Result<std::uint64_t> count_lost_rows(Reader& reader, const SampleShape& shape) {
+  const Rows expected = planned(reader.plan(), 0, 0);
+  std::uint64_t lost = 0;
+  std::size_t at = 0;
+  for (;;) {
+    const Result<std::optional<Batch>> batch = reader.next();
+    if (!batch.has_value()) return batch.error();
+    if (!batch->has_value()) break;
+    for (std::uint32_t row = 0; row < (*batch)->rows(); ++row, ++at) {
+      EXPECT_EQ((*batch)->ids()[row], expected.at(at).id);
+      const RowStatus status = (*batch)->status()[row];
+      if (status != expected[at].status) {
+        ++lost;
+        EXPECT_TRUE(status == RowStatus::substituted || status == RowStatus::damaged_empty);
+      } else if (status != RowStatus::empty) {
+        EXPECT_EQ(as_chars((*batch)->row(row)), sample_record(expected[at].id, shape));
+      }
+    }
+  }
+  EXPECT_EQ(at, expected.size());
+  return lost;
+}
 
 Rows rows_from(const Rows& rows, std::uint64_t first);
 

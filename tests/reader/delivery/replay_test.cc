@@ -10,11 +10,12 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
 
-class ReplayTest : public ::testing::Test {
+class ReplayTest : public test::FolderTest {
  protected:
   static ReaderOptions options(std::uint32_t replay) { return {.plan = {.batch = 8}, .epochs = 1, .replay = replay}; }
 
@@ -35,7 +36,6 @@ class ReplayTest : public ::testing::Test {
             .state = batch.state().to_text()};
   }
 
-  testing::TempFolder folder_;
   Dataset dataset_ = testing::make_sample(folder_.path("data"), {.shard_records = {100, 60}});
 };
 

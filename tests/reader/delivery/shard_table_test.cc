@@ -13,7 +13,7 @@
 namespace dovetail::detail {
 namespace {
 
-class ShardTableTest : public ::testing::Test {
+class ShardTableTest : public test::FolderTest {
  protected:
   static constexpr std::uint32_t kMaxOpen = 8;
 
@@ -27,7 +27,6 @@ class ShardTableTest : public ::testing::Test {
     }
   }
 
-  testing::TempFolder folder_;
   std::unique_ptr<Storage> storage_ = make_pread_pool(1);
   ShardTable table_{testing::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(40, 3)}),
                     *storage_, kMaxOpen, [] {}};

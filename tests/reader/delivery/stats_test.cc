@@ -9,6 +9,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cached_reads.h"
 #include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::SampleShape;
 
-class StatsTest : public ::testing::Test {
+class StatsTest : public test::FolderTest {
  protected:
   Dataset make(const SampleShape& shape) { return testing::make_sample(folder_.path("data"), shape); }
 
@@ -28,7 +29,6 @@ class StatsTest : public ::testing::Test {
   }
 
  private:
-  testing::TempFolder folder_;
 };
 
 TEST_F(StatsTest, EveryKindOfWorkTakesTimeAndNoMoreThanItsThreadsHave) {

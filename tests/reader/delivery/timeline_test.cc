@@ -18,6 +18,7 @@
 
 #include "reader/trace/timeline_event.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -75,7 +76,7 @@ double total(const std::vector<Event>& events, const std::string& name) {
   return sum;
 }
 
-class TimelineTest : public ::testing::Test {
+class TimelineTest : public test::FolderTest {
  protected:
   ReaderOptions options() const { return {.plan = {.batch = 8}, .epochs = 1, .timeline = timeline_}; }
   std::vector<Event> read(const ReaderOptions& options, ReaderStats& stats) {
@@ -86,7 +87,6 @@ class TimelineTest : public ::testing::Test {
     return parse(*timeline_);
   }
 
-  testing::TempFolder folder_;
   Dataset dataset_ = testing::make_sample(folder_.path("data"), {.shard_records = {500, 300}});
   std::shared_ptr<Timeline> timeline_ = std::make_shared<Timeline>();
 };

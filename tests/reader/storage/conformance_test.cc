@@ -255,13 +255,13 @@ TEST_P(StorageConformanceTest, TwoStoragesReadTheSameFileAtOnce) {
 }
 
 TEST_P(StorageConformanceTest, NoDescriptorIsLeftBehind) {
-  const std::size_t before = open_descriptors();
+  const std::size_t before = test::open_descriptors();
   for (int i = 0; i < 3; ++i) {
     const InputFile file = sample_file(10'000);
     const std::unique_ptr<Storage> storage = make().value();
     expect_good({start_read(*storage, file, 5, 9'000)});
   }
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(test::open_descriptors(), before);
 }
 
 TEST_P(StorageConformanceTest, TryingGivesAllBytesOrSaysNoAndReadingIsThenGood) {

@@ -13,7 +13,7 @@
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail::testing {
 namespace {
@@ -24,7 +24,7 @@ using detail::ReadInto;
 using detail::Storage;
 using ::testing::HasSubstr;
 
-class StorageKindsTest : public ::testing::Test {
+class StorageKindsTest : public test::FolderTest {
  protected:
   static constexpr std::size_t kSize = 1'000'003;
 
@@ -50,7 +50,6 @@ class StorageKindsTest : public ::testing::Test {
     }
   }
 
-  test::TempFolder folder_;
   std::unique_ptr<InputFile> file_;
 };
 
@@ -78,17 +77,17 @@ TEST_F(StorageKindsTest, EveryKindHasAName) {
 
 TEST_F(StorageKindsTest, WhereASandboxForbidsIoUringAskingForItSaysWhatToDo) {
   if (!make_storage(StorageKind::io_uring_direct, {})) GTEST_SKIP() << "no io_uring here to forbid";
-  const std::size_t before = open_descriptors();
+  const std::size_t before = test::open_descriptors();
   without_system_call(SYS_io_uring_setup, [&] {
     EXPECT_THAT(make_storage(StorageKind::io_uring_direct, {}),
                 test::Fails(Errc::resource_limit).saying("seccomp").saying("or use pread"));
     expect_reads(*make_storage(StorageKind::automatic, {}).value());
   });
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(test::open_descriptors(), before);
 }
 
 TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
-  const std::size_t before = open_descriptors();
+  const std::size_t before = test::open_descriptors();
   without_system_call(SYS_clone3, [&] {
     try {
       std::thread([] {}).join();
@@ -99,7 +98,7 @@ TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
       EXPECT_THAT(make_storage(kind, {}), test::Fails(Errc::resource_limit));
     }
   });
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(test::open_descriptors(), before);
 }
 
 TEST_F(StorageKindsTest, WhereTooLittleMemoryMayBeLockedDirectReadsGoOnAndSaySo) {

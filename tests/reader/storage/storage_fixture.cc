@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -109,10 +108,6 @@ std::size_t cached_pages(const std::string& path) {
   ::munmap(memory, bytes);
   return static_cast<std::size_t>(
       std::count_if(pages.begin(), pages.end(), [](unsigned char in) { return (in & 1) != 0; }));
-}
-
-std::size_t open_descriptors() {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
 
 void without_system_call(long number, const std::function<void()>& body) {

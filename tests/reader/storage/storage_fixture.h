@@ -60,9 +60,6 @@ std::shared_ptr<SampleRead> start_read(detail::Storage& storage, const detail::I
 /// How many pages of a file are in the page cache; looking at them changes nothing.
 std::size_t cached_pages(const std::string& path);
 
-/// Descriptors that this process has open.
-std::size_t open_descriptors();
-
 /// Runs `body` on a thread for which, and for whose threads, the system call fails with `EPERM`, as
 /// in a sandbox.
 void without_system_call(long number, const std::function<void()>& body);

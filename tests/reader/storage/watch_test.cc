@@ -25,9 +25,9 @@
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/gated_storage.h"
 #include "tests/support/sanitizers.h"
-#include "tests/support/temp_folder.h"
 
 namespace dovetail::testing {
 namespace {
@@ -98,7 +98,7 @@ Storage::CallHandler completes(SampleRead& done) {
   };
 }
 
-class ReadWatchTest : public ::testing::Test {
+class ReadWatchTest : public test::FolderTest {
  protected:
   /// A watched storage that withholds the reads of "slow".
   void watch(bool gives_up, std::chrono::nanoseconds after = kAfter) {
@@ -126,7 +126,6 @@ class ReadWatchTest : public ::testing::Test {
     gone_.wait();
   }
 
-  test::TempFolder folder_;
   Lines lines_;
   std::future<void> gone_;
   detail::ThreadPool timers_{1};
