@@ -17,14 +17,8 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 struct CompressedAs {
   Compression compression;
@@ -44,8 +38,8 @@ std::vector<Content> contents() {
   std::string jsonl;
   std::string csv = "name,number\n";
   std::string lines;
-  std::vector<test::TarEntry> members;
-  const test::Records records = test::sample_records(3000, 300, 5);
+  std::vector<TarEntry> members;
+  const Records records = sample_records(3000, 300, 5);
   for (std::size_t i = 0; i < records.size(); ++i) {
     jsonl += "{\"n\": " + std::to_string(i * 7919 % 3000) + ", \"text\": \"" + std::string(i % 97, 'x') + "\"}\n";
     csv += "row " + std::to_string(i * 7919 % 3000) + ',' + std::to_string(i) + '\n';
@@ -64,8 +58,8 @@ std::vector<Content> contents() {
   return {{"a.jsonl", SourceFormat::jsonl, jsonl},
           {"a.csv", SourceFormat::csv, csv},
           {"a.txt", SourceFormat::lines, lines},
-          {"a.tar", SourceFormat::tar, test::tar_bytes(members)},
-          {"a.tfrecord", SourceFormat::tfrecord, test::tfrecord_bytes(records)},
+          {"a.tar", SourceFormat::tar, tar_bytes(members)},
+          {"a.tfrecord", SourceFormat::tfrecord, tfrecord_bytes(records)},
           {"a-idx1-ubyte", SourceFormat::idx, idx},
           {"a.rec", SourceFormat::recordio, recordio}};
 }
@@ -75,11 +69,11 @@ std::uint32_t crc32_of(const std::string& bytes) {
       ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-class CompressedSourceTest : public test::SourceTest {
+class CompressedSourceTest : public SourceTest {
  protected:
   // Of all that can be read before a file fails.
-  static test::Records read_good(const std::string& path, Error& error, const SourceOptions& options = {}) {
-    test::Records records;
+  static Records read_good(const std::string& path, Error& error, const SourceOptions& options = {}) {
+    Records records;
     auto source = RecordSource::open(path, options);
     if (!source) {
       error = source.error();
@@ -101,19 +95,18 @@ class CompressedSourceTest : public test::SourceTest {
 
 TEST_F(CompressedSourceTest, HoldsTheRecordsOfThePlainFile) {
   for (const Content& content : contents_) {
-    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+    const Records plain = read_source(put(content.name, content.bytes)).value();
     ASSERT_EQ(plain.size(), 3000u) << content.name;
     for (const CompressedAs& as : kCompressions) {
-      const std::string path =
-          put(std::string(content.name) + as.suffix, test::compress(content.bytes, as.compression));
+      const std::string path = put(std::string(content.name) + as.suffix, compress(content.bytes, as.compression));
       SCOPED_TRACE(path);
       auto source = RecordSource::open(path);
       ASSERT_TRUE(source) << source.error().to_string();
       EXPECT_EQ(source->format(), content.format);
       EXPECT_EQ(source->compression(), as.compression);
-      EXPECT_TRUE(test::read_source(std::move(*source)).value() == plain);
+      EXPECT_TRUE(read_source(std::move(*source)).value() == plain);
       if (content.format == SourceFormat::jsonl) {  // what is before a record does not depend on the format
-        EXPECT_THAT(test::parts_that_differ(path), IsEmpty());
+        EXPECT_THAT(parts_that_differ(path), IsEmpty());
       }
     }
   }
@@ -123,7 +116,7 @@ TEST_F(CompressedSourceTest, IsKnownWithoutItsName) {
   for (const Content& content : contents_) {
     if (content.format == SourceFormat::csv) continue;  // which only its name tells
     for (const CompressedAs& as : kCompressions) {
-      const auto source = RecordSource::open(put("no_name", test::compress(content.bytes, as.compression)));
+      const auto source = RecordSource::open(put("no_name", compress(content.bytes, as.compression)));
       ASSERT_TRUE(source) << content.name << as.suffix << ": " << source.error().to_string();
       EXPECT_EQ(source->format(), content.format) << content.name << as.suffix;
     }
@@ -133,14 +126,14 @@ TEST_F(CompressedSourceTest, IsKnownWithoutItsName) {
 // Of a block or a frame that is larger than what is looked at of a plain file nothing is decoded
 // before it is there.
 TEST_F(CompressedSourceTest, IsKnownWhereBlocksAreLarge) {
-  std::vector<test::TarEntry> members;
-  for (const std::string& record : test::sample_records(3, 900'000, 5)) {
+  std::vector<TarEntry> members;
+  for (const std::string& record : sample_records(3, 900'000, 5)) {
     members.push_back({std::to_string(members.size()) + ".bin", record + std::string(900'000 - record.size(), 'x')});
   }
-  test::Records noise = test::sample_records(64, 65536, 9);
+  Records noise = sample_records(64, 65536, 9);
   for (const std::string& record : noise) members.push_back({std::to_string(members.size()) + ".bin", record});
   for (const CompressedAs& as : kCompressions) {
-    const auto source = RecordSource::open(put("no_name", test::compress(test::tar_bytes(members), as.compression)));
+    const auto source = RecordSource::open(put("no_name", compress(tar_bytes(members), as.compression)));
     ASSERT_TRUE(source) << as.suffix << ": " << source.error().to_string();
     EXPECT_EQ(source->format(), SourceFormat::tar) << as.suffix;
   }
@@ -148,16 +141,16 @@ TEST_F(CompressedSourceTest, IsKnownWhereBlocksAreLarge) {
 
 TEST_F(CompressedSourceTest, ReadsMembersThatFollowEachOtherAsOne) {
   for (const Content& content : contents_) {
-    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+    const Records plain = read_source(put(content.name, content.bytes)).value();
     for (const CompressedAs& as : kCompressions) {
-      std::string joined = test::compress("", as.compression);
+      std::string joined = compress("", as.compression);
       const std::string_view bytes = content.bytes;
       for (const auto& [begin, end] :
            std::vector<std::pair<std::size_t, std::size_t>>{{0, 700}, {700, 701}, {701, 701}}) {
-        joined += test::compress(bytes.substr(begin, end - begin), as.compression);
+        joined += compress(bytes.substr(begin, end - begin), as.compression);
       }
-      joined += test::compress(bytes.substr(701), as.compression);
-      const auto read = test::read_source(put(std::string(content.name) + as.suffix, joined));
+      joined += compress(bytes.substr(701), as.compression);
+      const auto read = read_source(put(std::string(content.name) + as.suffix, joined));
       ASSERT_TRUE(read) << content.name << as.suffix << ": " << read.error().to_string();
       EXPECT_TRUE(*read == plain) << content.name << as.suffix;
     }
@@ -165,41 +158,41 @@ TEST_F(CompressedSourceTest, ReadsMembersThatFollowEachOtherAsOne) {
 }
 
 TEST_F(CompressedSourceTest, PassesOverWhatZstdSkipsAndXzPads) {
-  const std::string frame = test::compress("one\ntwo\n", Compression::zstd);
+  const std::string frame = compress("one\ntwo\n", Compression::zstd);
   std::string skipped(8, '\0');  // as pzstd puts it before each frame, with the length of that
   format::store_le(reinterpret_cast<std::byte*>(skipped.data()), std::uint32_t{0x184D2A50});
   format::store_le(reinterpret_cast<std::byte*>(skipped.data()) + 4, std::uint32_t{4});
   skipped += "\x11\x22\x33\x44";
-  EXPECT_THAT(test::read_source(put("a.zst", skipped + frame + skipped + frame + skipped)).value(),
+  EXPECT_THAT(read_source(put("a.zst", skipped + frame + skipped + frame + skipped)).value(),
               ElementsAre("one", "two", "one", "two"));
 
-  const std::string stream = test::compress("one\ntwo\n", Compression::xz);
+  const std::string stream = compress("one\ntwo\n", Compression::xz);
   const std::string padding(8, '\0');
-  EXPECT_THAT(test::read_source(put("a.xz", stream + padding + stream + padding)).value(),
+  EXPECT_THAT(read_source(put("a.xz", stream + padding + stream + padding)).value(),
               ElementsAre("one", "two", "one", "two"));
   for (const std::string& wrong : {stream + std::string(5, '\0'), stream + std::string(5, '\0') + stream}) {
-    EXPECT_FALSE(test::read_source(put("a.xz", wrong)));
+    EXPECT_FALSE(read_source(put("a.xz", wrong)));
   }
 }
 
 TEST_F(CompressedSourceTest, IsNeverReadToTheEndWhereItIsCut) {
   for (const CompressedAs& as : kCompressions) {
     const Content& content = contents_.front();
-    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
-    const std::string whole = test::compress(content.bytes, as.compression);
+    const Records plain = read_source(put(content.name, content.bytes)).value();
+    const std::string whole = compress(content.bytes, as.compression);
     std::vector<std::size_t> lengths = {whole.size() / 2, whole.size() - 9, whole.size() - 4, whole.size() - 1};
     for (std::size_t length = 1; length < 40; ++length) lengths.push_back(length);
     for (const std::size_t length : lengths) {
       const std::string path = put("a.jsonl", whole.substr(0, length));
       Error error;
-      const test::Records read = read_good(path, error, {.format = SourceFormat::jsonl});
+      const Records read = read_good(path, error, {.format = SourceFormat::jsonl});
       SCOPED_TRACE(std::string(as.suffix) + " cut to " + std::to_string(length) + ": " + error.to_string());
       EXPECT_EQ(error.kind(), ErrorKind::damaged);
       EXPECT_EQ(error.path(), path);
       if (length > 10) {
         EXPECT_TRUE(error.is(Errc::truncated));
       }
-      EXPECT_THAT(test::Records(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(read.size())), read);
+      EXPECT_THAT(Records(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(read.size())), read);
     }
   }
 }
@@ -221,15 +214,15 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItDoesNotBeginAsItsNameSays) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Content& content = contents_[i / kCompressions.size()];
     const Compression compression = kCompressions[i % kCompressions.size()].compression;
-    cases.push_back({names[i].c_str(), test::compress(content.bytes, compression), content.format});
+    cases.push_back({names[i].c_str(), compress(content.bytes, compression), content.format});
   }
   for (const Case& each : cases) {
     for (const std::string& bytes : {std::string(), each.whole.substr(0, 1), 'X' + each.whole.substr(1)}) {
       const std::string path = put(each.name, bytes);
       for (const SourceFormat format : {SourceFormat::detect, each.format}) {
-        const auto read = test::read_source(path, {.format = format});
+        const auto read = read_source(path, {.format = format});
         SCOPED_TRACE(path + ' ' + std::to_string(bytes.size()) + " bytes as " + std::string(to_string(format)));
-        EXPECT_THAT(read, test::Fails(ErrorKind::damaged).in(path).saying("its name is that of "));
+        EXPECT_THAT(read, Fails(ErrorKind::damaged).in(path).saying("its name is that of "));
       }
       std::filesystem::remove(path);
     }
@@ -241,8 +234,8 @@ TEST_F(CompressedSourceTest, IsDamagedInAFolderWhereOneFileIsEmpty) {
     std::filesystem::create_directory(folder_ / "files");
     put("files/0." + std::string(content.name) + ".gz", "");
     put("files/1." + std::string(content.name) + ".gz", test::gzip(content.bytes));
-    const auto read = test::read_source(folder_ / "files", {.format = content.format});
-    ASSERT_THAT(read, test::Fails(Errc::truncated)) << content.name;
+    const auto read = read_source(folder_ / "files", {.format = content.format});
+    ASSERT_THAT(read, Fails(Errc::truncated)) << content.name;
     EXPECT_THAT(read.error().path(), HasSubstr("/0.")) << read.error().to_string();
     std::filesystem::remove_all(folder_ / "files");
   }
@@ -252,27 +245,25 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItIsCutBeforeTheFirstByte) {
   std::string lines;
   for (int line = 0; line < 2000; ++line) lines += std::to_string(line * 7919) + " words\n";
   for (const CompressedAs& as : kCompressions) {
-    const std::string whole = test::compress(lines, as.compression);
+    const std::string whole = compress(lines, as.compression);
     for (const std::size_t bytes : {std::size_t{20}, whole.size() / 4}) {
-      EXPECT_THAT(test::read_source(put(std::string("a.txt") + as.suffix, whole.substr(0, bytes))),
-                  test::Fails(ErrorKind::damaged))
+      EXPECT_THAT(read_source(put(std::string("a.txt") + as.suffix, whole.substr(0, bytes))), Fails(ErrorKind::damaged))
           << as.suffix;
     }
     // What little is decoded is no tar, and no text.
     std::string header(512, '\1');
     for (int at = 0; at < 512; ++at) header[static_cast<std::size_t>(at)] = static_cast<char>(at * at * 37);
-    const std::string cut = test::compress(header + lines, as.compression).substr(0, 300);
+    const std::string cut = compress(header + lines, as.compression).substr(0, 300);
     for (const char* const name : {"b.tar", "b"}) {
-      EXPECT_THAT(test::read_source(put(std::string(name) + as.suffix, cut)), test::Fails(ErrorKind::damaged))
-          << as.suffix;
+      EXPECT_THAT(read_source(put(std::string(name) + as.suffix, cut)), Fails(ErrorKind::damaged)) << as.suffix;
     }
   }
 }
 
 TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
   for (const CompressedAs& as : kCompressions) {
-    const std::string first = test::compress("one\ntwo\n", as.compression);
-    const std::string second = test::compress("three\n", as.compression);
+    const std::string first = compress("one\ntwo\n", as.compression);
+    const std::string second = compress("three\n", as.compression);
     Error error;
     EXPECT_THAT(read_good(put("a.txt", first + second.substr(0, second.size() / 2)), error),
                 AnyOf(ElementsAre("one", "two"), ElementsAre("one", "two", "three")));
@@ -285,9 +276,9 @@ TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
 // those that were.
 TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
   const Content& content = contents_[2];
-  const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+  const Records plain = read_source(put(content.name, content.bytes)).value();
   for (const CompressedAs& as : kCompressions) {
-    const std::string whole = test::compress(content.bytes, as.compression);
+    const std::string whole = compress(content.bytes, as.compression);
     std::size_t found = 0;
     constexpr std::size_t kMagic = 10;  // what no longer begins as compressed is text, if that was asked for
     constexpr std::size_t kTries = 97;
@@ -295,9 +286,9 @@ TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
       std::string damaged = whole;
       const std::size_t end = whole.size() - 6;  // within the CRC of gzip, which nothing but it tells
       damaged[i == 0 ? end : kMagic + i * (whole.size() - kMagic) / kTries] ^= 0x10;
-      const auto read = test::read_source(put("a.txt", damaged), {.format = SourceFormat::lines});
+      const auto read = read_source(put("a.txt", damaged), {.format = SourceFormat::lines});
       if (!read) {
-        EXPECT_THAT(read, test::Fails(ErrorKind::damaged));
+        EXPECT_THAT(read, Fails(ErrorKind::damaged));
         ++found;
       } else {
         EXPECT_TRUE(*read == plain) << as.suffix << ' ' << i;
@@ -310,11 +301,11 @@ TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
 TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
   for (const Content& content : contents_) {
     for (const CompressedAs& as : kCompressions) {
-      const std::string whole = test::compress(content.bytes, as.compression);
+      const std::string whole = compress(content.bytes, as.compression);
       for (const std::string_view more : {"x", "more of it, as text", "\x1F\x8B", "\xFD", "B"}) {
-        const auto read = test::read_source(put(std::string(content.name) + as.suffix, whole + std::string(more)));
+        const auto read = read_source(put(std::string(content.name) + as.suffix, whole + std::string(more)));
         SCOPED_TRACE(std::string(content.name) + as.suffix + " and " + std::string(more));
-        ASSERT_THAT(read, AnyOf(test::Fails(Errc::decompression), test::Fails(Errc::truncated)));
+        ASSERT_THAT(read, AnyOf(Fails(Errc::decompression), Fails(Errc::truncated)));
         EXPECT_GE(read.error().offset().value_or(0), whole.size());
       }
     }
@@ -329,9 +320,9 @@ TEST_F(CompressedSourceTest, TellsThatRecordsBeforeAWrongChecksumMayBeWrong) {
     SourceOptions options{.on_error = OnError::skip};
     options.skipped = [&](const SkippedRecord& record) { skipped.push_back(record.error); };
     const std::string path = put(std::string(content.name) + ".gz", packed);
-    EXPECT_THAT(test::read_source(path, options).value(), Not(IsEmpty())) << path;
+    EXPECT_THAT(read_source(path, options).value(), Not(IsEmpty())) << path;
     ASSERT_EQ(skipped.size(), 1u) << path;
-    EXPECT_THAT(skipped[0], test::Fails(Errc::decompression).in(path));
+    EXPECT_THAT(skipped[0], Fails(Errc::decompression).in(path));
     const bool has_checksums = path.find(".tfrecord") != path.npos;
     EXPECT_EQ(skipped[0].detail().find("may be wrong, too; leave the file out") == path.npos, has_checksums) << path;
   }
@@ -339,17 +330,17 @@ TEST_F(CompressedSourceTest, TellsThatRecordsBeforeAWrongChecksumMayBeWrong) {
 
 TEST_F(CompressedSourceTest, MayBeEmpty) {
   for (const CompressedAs& as : kCompressions) {
-    const std::string path = put(std::string("a.jsonl") + as.suffix, test::compress("", as.compression));
-    EXPECT_THAT(RecordSource::open(path), test::Fails().saying("the file is empty"));
+    const std::string path = put(std::string("a.jsonl") + as.suffix, compress("", as.compression));
+    EXPECT_THAT(RecordSource::open(path), Fails().saying("the file is empty"));
     for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines, SourceFormat::tfrecord}) {
-      EXPECT_THAT(test::read_source(path, {.format = format}).value(), IsEmpty()) << as.suffix;
+      EXPECT_THAT(read_source(path, {.format = format}).value(), IsEmpty()) << as.suffix;
     }
   }
 }
 
 TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
   const std::string text = "one\ntwo\n";
-  std::string xz = test::compress(text, Compression::xz);
+  std::string xz = compress(text, Compression::xz);
   // The size of the dictionary in the header of the first block: 2^30 bytes, and the CRC of that
   // header.
   constexpr std::size_t kBlock = 12;
@@ -364,21 +355,21 @@ TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
   zstd += {static_cast<char>(text.size() << 3 | 1), 0, 0};
   zstd += text;
   for (const std::string& bytes : {xz, zstd}) {
-    EXPECT_THAT(test::read_source(put("a.txt", bytes), {.format = SourceFormat::lines}),
-                test::Fails(Errc::decompression).saying("128 MiB"));
+    EXPECT_THAT(read_source(put("a.txt", bytes), {.format = SourceFormat::lines}),
+                Fails(Errc::decompression).saying("128 MiB"));
   }
   zstd[5] = static_cast<char>((27 - 10) << 3);
-  EXPECT_THAT(test::read_source(put("a.txt", zstd)).value(), ElementsAre("one", "two"));
+  EXPECT_THAT(read_source(put("a.txt", zstd)).value(), ElementsAre("one", "two"));
 }
 
 TEST_F(CompressedSourceTest, CanBeCancelledWhileLittleInputBecomesMuch) {
   const std::string endless(std::size_t{16} << 20, 'x');  // no newline, so no record comes
   for (const CompressedAs& as : kCompressions) {
-    const std::string path = put("a.txt", test::compress(endless, as.compression));
+    const std::string path = put("a.txt", compress(endless, as.compression));
     int asked = 0;
     SourceOptions options{.format = SourceFormat::lines};
     options.cancelled = [&asked] { return ++asked > 20; };
-    EXPECT_THAT(test::read_source(path, options), test::Fails(ErrorKind::cancelled)) << as.suffix;
+    EXPECT_THAT(read_source(path, options), Fails(ErrorKind::cancelled)) << as.suffix;
   }
 }
 
@@ -407,4 +398,4 @@ TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -40,7 +40,7 @@ class ConversionTest : public SourceTest {
   }
   ConvertOptions options(std::vector<std::string> sources, std::uint32_t shards) const {
     ConvertOptions options{.sources = std::move(sources)};
-    options.writer.shard.dataset_id = test::sample_dataset_id();
+    options.writer.shard.dataset_id = sample_dataset_id();
     options.writer.shard.block_bytes = 4096;
     options.shards = shards;
     options.jobs = 2;

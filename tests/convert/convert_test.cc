@@ -16,26 +16,23 @@
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 constexpr std::chrono::milliseconds kTime(60);  // longer than it takes until progress is asked again
 
-class ConvertTest : public test::SourceTest {
+class ConvertTest : public SourceTest {
  protected:
   ConvertOptions options(std::vector<std::string> sources) const {
     ConvertOptions options{.sources = std::move(sources)};
-    options.writer.shard.dataset_id = test::sample_dataset_id();
+    options.writer.shard.dataset_id = sample_dataset_id();
     options.jobs = 2;
     return options;
   }
   Result<ConvertReport> run(const ConvertOptions& options) { return convert(out_, options); }
-  test::DecodedDataset result() const { return test::read_dataset(out_); }
+  DecodedDataset result() const { return read_dataset(out_); }
   std::vector<std::uint64_t> shard_records() const {
     std::vector<std::uint64_t> counts;
     for (const ShardInfo& info : result().infos) counts.push_back(info.records);
@@ -53,7 +50,7 @@ TEST_F(ConvertTest, PacksEverySourceInTheGivenOrder) {
   ConvertOptions wanted = options({last, first, folder_ / "files"});
   wanted.from = SourceFormat::lines;
   const ConvertReport report = run(wanted).value();
-  const test::DecodedDataset dataset = result();
+  const DecodedDataset dataset = result();
   EXPECT_THAT(dataset.records, ElementsAre("1", "2", "3", "4", "5"));
   EXPECT_EQ(report.records, 5u);
   EXPECT_EQ(report.raw_bytes, 5u);
@@ -68,7 +65,7 @@ TEST_F(ConvertTest, RefusesSourcesOfDifferentFormats) {
   const std::string json = put("b.jsonl", "{}\n");
   put("files/x", "5");
   for (const auto& [source, word] : {std::pair(json, "jsonl"), std::pair(folder_ / "files", "folder")}) {
-    EXPECT_THAT(run(options({table, table, source})), test::Fails(Errc::invalid_option)
+    EXPECT_THAT(run(options({table, table, source})), Fails(Errc::invalid_option)
                                                           .in(source)
                                                           .saying("this is " + std::string(word))
                                                           .saying(table + " is csv")
@@ -95,7 +92,7 @@ TEST_F(ConvertTest, NamesTheRecordType) {
   files.writer.shard.record_type = "mine";
   ASSERT_TRUE(run(files));
   EXPECT_EQ(result().shards.front().metadata.record_type, "mine");
-  ConvertOptions tfrecords = options({put("a.tfrecord", test::tfrecord_bytes({"1"}))});
+  ConvertOptions tfrecords = options({put("a.tfrecord", tfrecord_bytes({"1"}))});
   tfrecords.writer.shard.overwrite = true;
   ASSERT_TRUE(run(tfrecords));
   EXPECT_EQ(result().shards.front().metadata.record_type, "tfrecord");
@@ -110,15 +107,15 @@ TEST_F(ConvertTest, CutsExactlyAsManyShardsByInputBytes) {
 }
 
 TEST_F(ConvertTest, KeepsTheOrderAcrossShards) {
-  const test::Records records = test::sample_records(777, 300, 1);
-  for (const std::string& bytes : {test::tfrecord_bytes(records), test::gzip(test::tfrecord_bytes(records))}) {
+  const Records records = sample_records(777, 300, 1);
+  for (const std::string& bytes : {tfrecord_bytes(records), gzip(tfrecord_bytes(records))}) {
     ConvertOptions five = options({put("a", bytes), folder_ / "a"});
     five.shards = 5;
     five.writer.shard.overwrite = true;
     ASSERT_TRUE(run(five));
-    test::Records twice = records;
+    Records twice = records;
     twice.insert(twice.end(), records.begin(), records.end());
-    const test::DecodedDataset dataset = result();
+    const DecodedDataset dataset = result();
     EXPECT_TRUE(dataset.records == twice);
     ASSERT_THAT(dataset.infos, SizeIs(5));
     for (const ShardInfo& info : dataset.infos) {
@@ -141,16 +138,16 @@ TEST_F(ConvertTest, MakesEmptyShardsWhereTheInputIsTooSmall) {
 }
 
 TEST_F(ConvertTest, GivesTheSameBytesAgain) {
-  const std::string source = put("a", test::gzip(test::tfrecord_bytes(test::sample_records(500, 900, 2))));
-  std::vector<test::Bytes> first;
+  const std::string source = put("a", gzip(tfrecord_bytes(sample_records(500, 900, 2))));
+  std::vector<Bytes> first;
   for (const unsigned threads : {1u, 3u}) {
     ConvertOptions three = options({source});
     three.shards = 3;
     three.jobs = threads;
     three.writer.shard.overwrite = true;
     ASSERT_TRUE(run(three));
-    std::vector<test::Bytes> files;
-    for (const std::string& name : test::names_in(out_)) files.push_back(test::read_file(out_ + '/' + name));
+    std::vector<Bytes> files;
+    for (const std::string& name : names_in(out_)) files.push_back(read_file(out_ + '/' + name));
     EXPECT_THAT(files, SizeIs(4));
     if (first.empty()) first = files;
     EXPECT_EQ(files, first);
@@ -160,27 +157,27 @@ TEST_F(ConvertTest, GivesTheSameBytesAgain) {
 TEST_F(ConvertTest, LeavesNothingBehindWhereThereIsNoRecord) {
   ConvertOptions empty = options({put("a", "")});
   empty.from = SourceFormat::tfrecord;
-  EXPECT_THAT(run(empty), test::Fails(Errc::empty_input).in(folder_ / "a"));
+  EXPECT_THAT(run(empty), Fails(Errc::empty_input).in(folder_ / "a"));
   EXPECT_FALSE(fs::exists(out_));
 
   fs::create_directory(folder_ / "nothing");
-  EXPECT_THAT(run(options({folder_ / "nothing"})), test::Fails(Errc::empty_input));
-  EXPECT_THAT(run(options({})), test::Fails(Errc::empty_input));
+  EXPECT_THAT(run(options({folder_ / "nothing"})), Fails(Errc::empty_input));
+  EXPECT_THAT(run(options({})), Fails(Errc::empty_input));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(ConvertTest, LeavesNothingBehindAfterDamage) {
-  std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
+  std::string damaged = tfrecord_bytes(sample_records(300, 900, 3));
   damaged.resize(damaged.size() - 1);
   ConvertOptions small = options({put("a", damaged)});
   small.writer.shard_bytes = 10'000;
-  EXPECT_THAT(run(small), test::Fails(Errc::truncated).in(folder_ / "a"));
+  EXPECT_THAT(run(small), Fails(Errc::truncated).in(folder_ / "a"));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(ConvertTest, FindsEverySourceBeforeItWritesAnything) {
   const std::string good = put("a.txt", "1\n");
-  EXPECT_THAT(run(options({good, folder_ / "missing"})), test::Fails(ErrorKind::io).in(folder_ / "missing"));
+  EXPECT_THAT(run(options({good, folder_ / "missing"})), Fails(ErrorKind::io).in(folder_ / "missing"));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -192,7 +189,7 @@ TEST_F(ConvertTest, StopsWhereNoRecordComesForLong) {
     std::this_thread::sleep_for(kTime);
     return ++calls < 8;
   };
-  EXPECT_THAT(run(options), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(run(options), Fails(ErrorKind::cancelled));
   EXPECT_EQ(calls, 8) << "of 20 pieces of 1 MiB, of a single line";
 }
 
@@ -211,7 +208,7 @@ TEST_F(ConvertTest, AsksSeldomHoweverManyFilesAreRead) {
 }
 
 TEST_F(ConvertTest, WhatProgressThrowsComesOutWhoeverAsksIt) {
-  const std::string tar = test::tar_bytes({{"a.txt", std::string(4 << 20, 'x')}, {"b.txt", std::string(4 << 20, 'x')}});
+  const std::string tar = tar_bytes({{"a.txt", std::string(4 << 20, 'x')}, {"b.txt", std::string(4 << 20, 'x')}});
   ConvertOptions options = this->options({put("a.tar", tar)});
   options.jobs = 1;
   for (int last = 1; last <= 6; ++last) {
@@ -235,7 +232,7 @@ TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
     ++calls;
     return false;
   };
-  EXPECT_THAT(run(counted), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(run(counted), Fails(ErrorKind::cancelled));
   EXPECT_EQ(calls, 1);
   EXPECT_FALSE(fs::exists(out_)) << "no shard was finished, so there is nothing to go on with";
 }
@@ -243,7 +240,7 @@ TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
 TEST_F(ConvertTest, ProgressAddsUpToAllOfTheInput) {
   std::vector<std::string> sources;
   for (int i = 0; i < 6; ++i) {
-    sources.push_back(put("a" + std::to_string(i), test::tfrecord_bytes(test::sample_records(3000, 900, 5))));
+    sources.push_back(put("a" + std::to_string(i), tfrecord_bytes(sample_records(3000, 900, 5))));
   }
   ConvertOptions counted = options(sources);
   counted.shards = 4;
@@ -267,7 +264,7 @@ TEST_F(ConvertTest, ProgressAddsUpToAllOfTheInput) {
 TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
   const std::string text = put("a.txt", "1\n");
   ASSERT_TRUE(run(options({text})));
-  EXPECT_THAT(run(options({text})), test::Fails(Errc::already_exists));
+  EXPECT_THAT(run(options({text})), Fails(Errc::already_exists));
   EXPECT_THAT(result().records, ElementsAre("1"));
 }
 
@@ -279,9 +276,8 @@ TEST_F(ConvertTest, TakesTheFolderOfNothingElse) {
       ConvertOptions wanted = options({text});
       wanted.writer.shard.overwrite = overwrite;
       const std::string there = put(std::string("out/") + name, "");
-      EXPECT_THAT(
-          run(wanted),
-          test::Fails(Errc::already_exists).in(there).saying("name a subfolder, such as " + (folder_ / "out/data")))
+      EXPECT_THAT(run(wanted),
+                  Fails(Errc::already_exists).in(there).saying("name a subfolder, such as " + (folder_ / "out/data")))
           << name;
       EXPECT_TRUE(std::filesystem::exists(there));
       EXPECT_FALSE(std::filesystem::exists(folder_ / "out.partial"));
@@ -295,9 +291,9 @@ TEST_F(ConvertTest, TakesTheFolderOfNothingElse) {
 TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
   put("files/x", "1");
   for (const char* target : {"files", "files/out", "files/new/out", "./files/../files/out"}) {
-    EXPECT_THAT(convert(folder_ / target, options({folder_ / "files"})), test::Fails(Errc::invalid_option)) << target;
+    EXPECT_THAT(convert(folder_ / target, options({folder_ / "files"})), Fails(Errc::invalid_option)) << target;
   }
-  EXPECT_THAT(test::names_in(folder_ / "files"), ElementsAre("x"));
+  EXPECT_THAT(names_in(folder_ / "files"), ElementsAre("x"));
   EXPECT_TRUE(convert(folder_ / "files-out", options({folder_ / "files"}))) << "a name that only begins alike";
 }
 
@@ -313,10 +309,10 @@ TEST_F(ConvertTest, RefusesATargetThatIsNoFolder) {
   for (const auto& [target, says] : kCases) {
     ConvertOptions wanted = options({text});
     wanted.writer.shard.overwrite = true;
-    EXPECT_THAT(convert(target, wanted), test::Fails(Errc::invalid_option).in(target).saying(says)) << target;
+    EXPECT_THAT(convert(target, wanted), Fails(Errc::invalid_option).in(target).saying(says)) << target;
   }
-  EXPECT_EQ(test::read_file(folder_ / "file"), test::Bytes(as_bytes("kept").begin(), as_bytes("kept").end()));
-  EXPECT_THAT(export_tfrecords("s3://bucket/a", {.sources = {text}}), test::Fails(Errc::invalid_option));
+  EXPECT_EQ(read_file(folder_ / "file"), Bytes(as_bytes("kept").begin(), as_bytes("kept").end()));
+  EXPECT_THAT(export_tfrecords("s3://bucket/a", {.sources = {text}}), Fails(Errc::invalid_option));
 }
 
 TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
@@ -324,7 +320,7 @@ TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
   const auto refuses = [&](auto change) {
     ConvertOptions wrong = good;
     change(wrong);
-    EXPECT_THAT(run(wrong), test::Fails(Errc::invalid_option));
+    EXPECT_THAT(run(wrong), Fails(Errc::invalid_option));
     EXPECT_FALSE(fs::exists(out_));
   };
   refuses([](ConvertOptions& o) { o.writer.shards = 2, o.writer.expected_records = 1; });
@@ -342,14 +338,14 @@ TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
 TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
   ConvertOptions limited = options({put("a.txt", "1\n22\n")});
   limited.writer.shard.max_record_bytes = 1;
-  EXPECT_THAT(run(limited), test::Fails(Errc::record_too_large).in(folder_ / "a.txt").at(2u));
+  EXPECT_THAT(run(limited), Fails(Errc::record_too_large).in(folder_ / "a.txt").at(2u));
 }
 
 TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {
   std::string text = "{\"a\": 1}\n";
   for (int i = 0; i < 5000; ++i) text += "{\"bad\":\n";
   text += "{\"a\": 2}\n";
-  ConvertOptions wanted = options({put("plain.jsonl", text), put("packed.jsonl.gz", test::gzip(text))});
+  ConvertOptions wanted = options({put("plain.jsonl", text), put("packed.jsonl.gz", gzip(text))});
   wanted.source.on_error = OnError::skip;
   wanted.shards = 6;
   wanted.writer.shard.overwrite = true;
@@ -375,8 +371,8 @@ class RealDataTest : public ConvertTest {
 
   // Decoded apart from the library: TFRecord framing as docs and other programs know it, CRCs not
   // looked at.
-  static test::Records unframe(std::string_view bytes) {
-    test::Records records;
+  static Records unframe(std::string_view bytes) {
+    Records records;
     while (!bytes.empty()) {
       std::uint64_t length = 0;
       std::memcpy(&length, bytes.data(), sizeof(length));
@@ -394,9 +390,9 @@ TEST_F(RealDataTest, DigitsComeBackByteForByte) {
   ConvertOptions eight = options({source});
   eight.shards = 8;
   EXPECT_EQ(run(eight).value().records, 1000u);
-  const test::DecodedDataset dataset = result();
-  const test::Bytes bytes = test::read_file(source);
-  EXPECT_EQ(test::tfrecord_bytes(dataset.records), as_chars(bytes));
+  const DecodedDataset dataset = result();
+  const Bytes bytes = read_file(source);
+  EXPECT_EQ(tfrecord_bytes(dataset.records), as_chars(bytes));
   EXPECT_TRUE(dataset.records == unframe(as_chars(bytes)));
   EXPECT_THAT(dataset.infos, SizeIs(8));
 }
@@ -416,4 +412,4 @@ TEST_F(RealDataTest, CompressedTaxiRidesAreAllThere) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

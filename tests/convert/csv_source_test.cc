@@ -11,19 +11,15 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class CsvSourceTest : public test::SourceFileTest {
  protected:
   CsvSourceTest() : SourceFileTest("input.csv") {}
 
   std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
-    return test::read_texts(put(bytes), options);
+    return read_texts(put(bytes), options);
   }
   Error error_of(std::string_view bytes, const SourceOptions& options = {}) {
     return test::error_of(put(bytes), options);
@@ -50,7 +46,7 @@ TEST_F(CsvSourceTest, ReadsQuotesNewlinesAndMarks) {
 }
 
 TEST_F(CsvSourceTest, GivesRowsAsTheyAreInTheRawForm) {
-  EXPECT_THAT(test::read_source(put("a,b\n\"x, y\",1\r\n2,3"), raw_).value(), ElementsAre("\"x, y\",1", "2,3"));
+  EXPECT_THAT(read_source(put("a,b\n\"x, y\",1\r\n2,3"), raw_).value(), ElementsAre("\"x, y\",1", "2,3"));
   EXPECT_TRUE(error_of("a,b\n1\n", raw_).is(Errc::malformed_input)) << "it is checked all the same";
 }
 
@@ -92,21 +88,21 @@ TEST_F(CsvSourceTest, TakesTypesThatAreGiven) {
               HasSubstr("line 2: column 2, \"b\": \"x\" is not of type real; give --csv-type b=bytes to accept it"));
   const SourceOptions whole{.csv = {.types = {{"b", ColumnType::int64}}}};
   EXPECT_THAT(error_of("a,b\n1,2.5\n", whole).detail(), HasSubstr("give --csv-type b=real"));
-  EXPECT_THAT(error_of("a,c\n1,2\n", options), test::Fails(Errc::invalid_option).saying("\"b\""));
+  EXPECT_THAT(error_of("a,c\n1,2\n", options), Fails(Errc::invalid_option).saying("\"b\""));
 }
 
 TEST_F(CsvSourceTest, ReadsOtherDelimitersAndFilesWithoutAHeader) {
   const SourceOptions options{.csv = {.delimiter = ';', .header = false}};
   EXPECT_THAT(read("1;x,y\n2;z\n", options), ElementsAre("c0=[1] c1=<x,y>", "c0=[2] c1=<z>"));
-  test::write_file(folder_ / "t.tsv", "a\tb\n1\tx,y\n");
-  EXPECT_EQ(test::example_text(test::read_source(folder_ / "t.tsv").value().front()), "a=[1] b=<x,y>");
+  write_file(folder_ / "t.tsv", "a\tb\n1\tx,y\n");
+  EXPECT_EQ(example_text(read_source(folder_ / "t.tsv").value().front()), "a=[1] b=<x,y>");
   EXPECT_TRUE(error_of("a\n", {.csv = {.delimiter = '"'}}).is(Errc::invalid_option));
 }
 
 TEST_F(CsvSourceTest, AQuotedDelimiterInTheOnlyNameIsNoOther) {
   EXPECT_THAT(read("\"City, State\"\n\"Ulm, BW\"\n"), ElementsAre("City, State=<Ulm, BW>"));
   EXPECT_THAT(error_of("\"City, State; Zip\"\nx\n"),
-              test::Fails(Errc::invalid_option)
+              Fails(Errc::invalid_option)
                   .saying("give --csv-delimiter ';' if that separates the columns, or --csv-delimiter ','"));
   EXPECT_THAT(read("\"City, State; Zip\"\nx\n", {.csv = {.delimiter = ','}}), ElementsAre("City, State; Zip=<x>"));
 }
@@ -122,10 +118,10 @@ TEST_F(CsvSourceTest, NamesLineAndReasonOfRowsThatDoNotFit) {
                       {"1,\"\xC0\x80\"", "not UTF-8"}};
   for (const auto& [row, says] : kCases) {
     EXPECT_THAT(error_of(std::string("a,b\n\"x\ny\",1\n") + row + "\n3,4\n"),
-                test::Fails(Errc::malformed_input).in(path_).at(12u).saying("line 4: ").saying(says))
+                Fails(Errc::malformed_input).in(path_).at(12u).saying("line 4: ").saying(says))
         << "a row may be several lines";
   }
-  EXPECT_THAT(error_of("a,b\n1,2\n3,\"4\n5,6\n"), test::Fails(Errc::malformed_input).at(8u));
+  EXPECT_THAT(error_of("a,b\n1,2\n3,\"4\n5,6\n"), Fails(Errc::malformed_input).at(8u));
   EXPECT_TRUE(error_of("a,b\n1,2\n3,\"" + std::string(100, 'x'), {.max_record_bytes = 50}).is(Errc::record_too_large));
 }
 
@@ -134,7 +130,7 @@ TEST_F(CsvSourceTest, SkipsSingleRowsWhereAsked) {
                                            {.csv = {.types = {{"a", ColumnType::int64}}}, .on_error = OnError::skip})
                             .value();
   std::vector<std::string> texts;
-  while (const auto record = source.next().value()) texts.push_back(test::example_text(as_chars(*record)));
+  while (const auto record = source.next().value()) texts.push_back(example_text(as_chars(*record)));
   EXPECT_THAT(texts, ElementsAre("a=[1] b=[2]", "a=[3] b=[4]", "a=[6] b=[7]"));
   EXPECT_EQ(source.skipped(), 2u);
 }
@@ -142,7 +138,7 @@ TEST_F(CsvSourceTest, SkipsSingleRowsWhereAsked) {
 TEST_F(CsvSourceTest, SkipsARowAboveTheLimitAsItsQuotesHaveIt) {
   const std::string large = "\"" + std::string(300'000, 'x') + "\n,\n\"\"\n" + std::string(300'000, '\n') + "\",9\n";
   const std::string text = "a,b\none,1\n" + large + "two,2\n" + large + "bad\nthree,3\n";
-  for (const std::string& bytes : {text, test::gzip(text)}) {
+  for (const std::string& bytes : {text, gzip(text)}) {
     std::vector<SkippedRecord> skipped;
     SourceOptions options{.format = SourceFormat::csv, .max_record_bytes = 1000, .on_error = OnError::skip};
     options.skipped = [&skipped](const SkippedRecord& record) { skipped.push_back(record); };
@@ -157,7 +153,7 @@ TEST_F(CsvSourceTest, SkipsARowAboveTheLimitAsItsQuotesHaveIt) {
     }
     EXPECT_THAT(skipped[2].error.detail(), HasSubstr("line 600012: ")) << "lines in what was skipped count too";
     options.skipped = nullptr;
-    EXPECT_THAT(test::parts_that_differ(path_, options), IsEmpty());
+    EXPECT_THAT(parts_that_differ(path_, options), IsEmpty());
   }
   EXPECT_TRUE(error_of(text, {.max_record_bytes = 1000}).is(Errc::record_too_large)) << "not unasked";
 }
@@ -186,17 +182,17 @@ TEST_F(CsvSourceTest, HoldsEachRowOnceInRanges) {
   std::string text = "i,text\n";
   for (int i = 0; i < 800; ++i)
     text += std::to_string(i) + ",\"" + std::string(static_cast<std::size_t>(i) % 90, '\n') + "\"\n";
-  EXPECT_THAT(test::parts_that_differ(put(text)), IsEmpty());
-  EXPECT_THAT(test::parts_that_differ(put(test::gzip(text)), {.format = SourceFormat::csv}), IsEmpty());
+  EXPECT_THAT(parts_that_differ(put(text)), IsEmpty());
+  EXPECT_THAT(parts_that_differ(put(gzip(text)), {.format = SourceFormat::csv}), IsEmpty());
 }
 
 // Whatever pieces the bytes come in, the rows are the same.
 TEST(CsvScannerTest, CutsTheSameRowsOutOfAnyPieces) {
   const std::string text = "a,\"b\nc\"\r\n\"\"\"\n\"\"\",x\n\n\"q\"\"\",\"\n\"\nlast,\"e\"";
-  std::vector<test::Records> all;
+  std::vector<Records> all;
   for (std::size_t size = 1; size <= text.size(); ++size) {
     detail::CsvScanner scanner(',', 100);
-    test::Records rows;
+    Records rows;
     for (std::size_t at = 0; at < text.size(); at += size) {
       const std::string piece = text.substr(at, size);
       scanner.feed(as_bytes(piece));
@@ -206,14 +202,14 @@ TEST(CsvScannerTest, CutsTheSameRowsOutOfAnyPieces) {
     all.push_back(rows);
   }
   EXPECT_THAT(all.front(), ElementsAre("a,\"b\nc\"", "\"\"\"\n\"\"\",x", "", "\"q\"\"\",\"\n\"", "last,\"e\""));
-  for (const test::Records& rows : all) EXPECT_EQ(rows, all.front());
+  for (const Records& rows : all) EXPECT_EQ(rows, all.front());
 }
 
 TEST(CsvScannerTest, LeavesOutTheSameRowsInAnyPieces) {
   const std::string text = "a,b\n\"1\n,\"\"\n34567890\n\",x\nlast,c\n1234567890\n\"\n12345678";
   for (std::size_t size = 1; size <= text.size(); ++size) {
     detail::CsvScanner scanner(',', 8);
-    test::Records rows;
+    Records rows;
     const auto take = [&](const Result<std::optional<ByteView>>& row) {
       if (row && !*row) return false;
       rows.push_back((row ? std::string(as_chars(**row)) : "#" + std::to_string(scanner.record_offset())) + " on " +
@@ -241,7 +237,7 @@ TEST_F(CsvSourceTest, AsksForTheDelimiterWhereThereWouldBeOneColumn) {
   for (const char* const delimiter : {";", "\t", "|"}) {
     const std::string text = std::string("a") + delimiter + "b\n1" + delimiter + "2\n";
     const Error refused = error_of(text);
-    EXPECT_THAT(refused, test::Fails(Errc::invalid_option).in(path_));
+    EXPECT_THAT(refused, Fails(Errc::invalid_option).in(path_));
     const std::string word = *delimiter == '\t' ? "tab" : std::string("'") + delimiter + "'";
     EXPECT_THAT(refused.detail(), HasSubstr("--csv-delimiter " + word)) << refused.detail();
     EXPECT_THAT(read(text, {.csv = {.delimiter = *delimiter}}), ElementsAre("a=[1] b=[2]"));
@@ -255,7 +251,7 @@ TEST_F(CsvSourceTest, AsksWhetherAFirstRowOfNumbersIsAHeader) {
   for (const char* const text : {"1,2\n3,4\n", "1\n", "-1.5,,1e3\n1,2,3\n", "0,0\nx,y\n"}) {
     for (const SourceOptions& options : {SourceOptions{}, raw_}) {
       const Error refused = error_of(text, options);
-      EXPECT_THAT(refused, test::Fails(Errc::invalid_option).in(path_).at(0u)) << text;
+      EXPECT_THAT(refused, Fails(Errc::invalid_option).in(path_).at(0u)) << text;
       EXPECT_THAT(refused.detail(), HasSubstr("line 1: the first row has only numbers, but would name the columns"));
       EXPECT_THAT(refused.detail(), HasSubstr("--csv-no-header"));
     }
@@ -267,4 +263,4 @@ TEST_F(CsvSourceTest, AsksWhetherAFirstRowOfNumbersIsAHeader) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -11,14 +11,8 @@
 #include "tests/convert/part_conversions.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kTooManyColumns = std::size_t{1} << 16;  // so many commas: one more
 
@@ -26,10 +20,10 @@ CsvColumn missing(const char* name, ColumnType type, bool empty = false) {
   return {.name = name, .type = type, .empty = empty, .missing = true};
 }
 
-class CsvTypesTest : public test::PartsTest {
+class CsvTypesTest : public PartsTest {
  protected:
   static std::vector<std::string> texts_of(const std::string& dataset) {
-    return test::example_texts(test::read_dataset(dataset).records);
+    return example_texts(read_dataset(dataset).records);
   }
   Error error_of(const std::vector<std::string>& sources, const SourceOptions& source = {}) {
     ConvertOptions wanted = options(sources, 1);
@@ -42,14 +36,14 @@ class CsvTypesTest : public test::PartsTest {
 
 TEST_F(CsvTypesTest, AreThoseOfAllFilesOfAFolder) {
   put("csv/1.csv", "id,v,note,none\n1,1,,\n");
-  put("csv/2.csv.gz", test::gzip("id,v,note,none\n2,2.5,,\n"));
+  put("csv/2.csv.gz", gzip("id,v,note,none\n2,2.5,,\n"));
   put("csv/3.csv", "id,v,note,none\n");
   put("csv/4.csv", "id,v,note,none\n3,,7,\n");
   RecordSource source = RecordSource::open(folder_ / "csv").value();
   EXPECT_THAT(source.columns(),
               ElementsAre(CsvColumn{"id", ColumnType::int64}, missing("v", ColumnType::real),
                           missing("note", ColumnType::int64), missing("none", ColumnType::bytes, true)));
-  EXPECT_EQ(test::example_text(as_chars(*source.next().value())), "id=[1] none=<> note=[] v=(1)");
+  EXPECT_EQ(example_text(as_chars(*source.next().value())), "id=[1] none=<> note=[] v=(1)");
 }
 
 TEST_F(CsvTypesTest, AreThoseOfAllSources) {
@@ -108,7 +102,7 @@ TEST_F(CsvTypesTest, HoldForAnExportToo) {
   TfrecordExportOptions wanted;
   wanted.sources = {put("1.csv", "v\n1\n"), put("2.csv", "v\n0.5\n")};
   ASSERT_TRUE(export_tfrecords(folder_ / "out.tfrecord", wanted));
-  EXPECT_EQ(test::example_text(test::read_source(folder_ / "out.tfrecord").value().front()), "v=(1)");
+  EXPECT_EQ(example_text(read_source(folder_ / "out.tfrecord").value().front()), "v=(1)");
 }
 
 TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
@@ -123,9 +117,8 @@ TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
   for (const auto& [header, says] : kCases) {
     const std::string second = put("csv/2.csv", std::string(header) + "\n");
     for (const std::vector<std::string>& sources : {std::vector{first, second}, {folder_ / "csv"}}) {
-      EXPECT_THAT(
-          error_of(sources),
-          test::Fails(Errc::malformed_input).in(second).saying("the columns are not those of " + first).saying(says));
+      EXPECT_THAT(error_of(sources),
+                  Fails(Errc::malformed_input).in(second).saying("the columns are not those of " + first).saying(says));
     }
   }
   const SourceOptions typed{.csv = {.types = {{"b", ColumnType::bytes}}}};
@@ -159,7 +152,7 @@ TEST_F(CsvTypesTest, WithoutAHeaderABadFirstRowIsOneRow) {
   const std::string reason = "\"word\" in line 2 of " + std::string(folder_ / "csv");
   EXPECT_THAT(source.columns(), ElementsAre(CsvColumn{.name = "c0", .reason = reason + "/3.csv"},
                                             CsvColumn{.name = "c1", .reason = reason + "/2.csv"}));
-  EXPECT_EQ(test::read_source(std::move(source)).value().size(), 5u);
+  EXPECT_EQ(read_source(std::move(source)).value().size(), 5u);
 }
 
 TEST_F(CsvTypesTest, BytesAfterNumbersHaveAReason) {
@@ -208,15 +201,14 @@ TEST_F(CsvTypesTest, RowsThatStayRawHaveNone) {
   ASSERT_TRUE(RecordSource::open(folder_ / "csv", options));
   EXPECT_LE(reads, 2) << "the first rows";
   put("csv/2.csv", "b\n1\n");
-  EXPECT_THAT(RecordSource::open(folder_ / "csv", options),
-              test::Fails().saying("the columns are not those of " + first));
+  EXPECT_THAT(RecordSource::open(folder_ / "csv", options), Fails().saying("the columns are not those of " + first));
 }
 
 TEST_F(CsvTypesTest, MessagesCutLongNames) {
   const std::string name(std::size_t{1} << 20, 'n');
   const std::string path = put("a.csv", name + ",b\nword,1\n");
   const SourceOptions typed{.csv = {.types = {{name, ColumnType::real}}}};
-  const Error wrong = test::read_source(path, typed).error();
+  const Error wrong = read_source(path, typed).error();
   EXPECT_THAT(wrong.detail(), AllOf(HasSubstr("\"word\" is not of type real"), Not(HasSubstr("--csv-type"))));
   EXPECT_LT(wrong.detail().size(), 500u);
   const Error unknown = RecordSource::open(path, {.csv = {.types = {{name + "x", ColumnType::real}}}}).error();
@@ -232,7 +224,7 @@ TEST_F(CsvTypesTest, WhatCannotBeReadHasNoSay) {
   EXPECT_TRUE(RecordSource::open(path).value().next().value());
   put("empty/1.csv", "");
   put("empty/2.csv", "a\n1\n");
-  EXPECT_THAT(test::read_source(folder_ / "empty", {.format = SourceFormat::csv}).value().size(), 1u);
+  EXPECT_THAT(read_source(folder_ / "empty", {.format = SourceFormat::csv}).value().size(), 1u);
 }
 
 TEST_F(CsvTypesTest, AreFoundWithoutReadingWhatCannotChangeThem) {
@@ -250,18 +242,17 @@ TEST_F(CsvTypesTest, AreFoundWithoutReadingWhatCannotChangeThem) {
   reads = 0;
   ASSERT_TRUE(RecordSource::open(path, options));
   EXPECT_GT(reads, 5);
-  EXPECT_THAT(RecordSource::open(path, {.cancelled = [&reads] { return --reads == 0; }}),
-              test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(RecordSource::open(path, {.cancelled = [&reads] { return --reads == 0; }}), Fails(ErrorKind::cancelled));
 }
 
 TEST_F(CsvTypesTest, TheSearchForThemCanBeCancelled) {
   ConvertOptions wanted = options({put("a.csv", "a\n" + std::string(std::size_t{5} << 20, '1') + "\n1\n")}, 1);
   int asked = 0;
   wanted.progress = [&asked](const ConvertProgress&) { return ++asked < 3; };
-  EXPECT_THAT(convert(out_, wanted), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(convert(out_, wanted), Fails(ErrorKind::cancelled));
   EXPECT_EQ(asked, 3);
   EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -16,19 +16,15 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 const BlockInfo& largest_of(const ShardDescription& shard) {
   return *std::max_element(shard.blocks.begin(), shard.blocks.end(),
                            [](const BlockInfo& a, const BlockInfo& b) { return a.records < b.records; });
 }
 
-class DatasetSourceTest : public test::FolderTest {
+class DatasetSourceTest : public FolderTest {
  protected:
   DatasetSourceTest() {
     DatasetWriterOptions options{.shard = {.record_type = "text"}};
@@ -42,12 +38,12 @@ class DatasetSourceTest : public test::FolderTest {
     shards_ = writer.finish().value().shards.size();
   }
 
-  test::Records slice(std::size_t first, std::size_t end) const {
+  Records slice(std::size_t first, std::size_t end) const {
     return {records_.begin() + static_cast<std::ptrdiff_t>(first), records_.begin() + static_cast<std::ptrdiff_t>(end)};
   }
 
   const std::string root_ = folder_ / "dataset";
-  const test::Records records_ = test::sample_records(1000, 200, 1);
+  const Records records_ = sample_records(1000, 200, 1);
   std::size_t shards_ = 0;
 };
 
@@ -60,67 +56,67 @@ TEST_F(DatasetSourceTest, GivesAllRecordsOfAFolderAManifestAGlobAndAShard) {
   EXPECT_EQ(source.metadata().at("from"), "here");
   EXPECT_EQ(to_text(source.schema().value()), "label:i64");
   EXPECT_FALSE(source.makes_examples());
-  EXPECT_EQ(test::read_source(std::move(source)).value(), records_);
-  EXPECT_EQ(test::read_source(root_ + "/manifest.dvt").value(), records_);
-  EXPECT_EQ(test::read_source(root_ + "/shard-*.dvt").value(), records_);
-  const test::Records first = test::read_source(root_ + "/shard-000000.dvt").value();
+  EXPECT_EQ(read_source(std::move(source)).value(), records_);
+  EXPECT_EQ(read_source(root_ + "/manifest.dvt").value(), records_);
+  EXPECT_EQ(read_source(root_ + "/shard-*.dvt").value(), records_);
+  const Records first = read_source(root_ + "/shard-000000.dvt").value();
   EXPECT_EQ(first, slice(0, first.size()));
   std::filesystem::remove(root_ + "/manifest.dvt");
-  EXPECT_EQ(test::read_source(root_).value(), records_) << "a folder of shards";
+  EXPECT_EQ(read_source(root_).value(), records_) << "a folder of shards";
 }
 
 TEST_F(DatasetSourceTest, TakesARangeOfIds) {
   for (const auto& [first, end] : {std::pair{0u, 1u}, {0u, 1000u}, {17u, 18u}, {300u, 777u}, {999u, 1000u}}) {
     const SourceOptions options{.first = first, .end = end};
-    EXPECT_EQ(test::read_source(root_, options).value(), slice(first, end)) << first << ':' << end;
-    EXPECT_THAT(test::parts_that_differ(root_, options), IsEmpty());
+    EXPECT_EQ(read_source(root_, options).value(), slice(first, end)) << first << ':' << end;
+    EXPECT_THAT(parts_that_differ(root_, options), IsEmpty());
   }
-  EXPECT_EQ(test::read_source(root_, {.first = 990}).value(), slice(990, 1000));
-  EXPECT_EQ(test::read_source(root_, {.first = 990, .end = 5000}).value(), slice(990, 1000));
-  EXPECT_THAT(RecordSource::open(root_, {.first = 1000}), test::Fails(Errc::empty_input));
-  EXPECT_THAT(RecordSource::open(root_, {.first = 5, .end = 5}), test::Fails(Errc::empty_input));
+  EXPECT_EQ(read_source(root_, {.first = 990}).value(), slice(990, 1000));
+  EXPECT_EQ(read_source(root_, {.first = 990, .end = 5000}).value(), slice(990, 1000));
+  EXPECT_THAT(RecordSource::open(root_, {.first = 1000}), Fails(Errc::empty_input));
+  EXPECT_THAT(RecordSource::open(root_, {.first = 5, .end = 5}), Fails(Errc::empty_input));
 }
 
 TEST_F(DatasetSourceTest, OpensOnlyShardsWithRecordsOfTheRange) {
   std::filesystem::remove(root_ + "/shard-000001.dvt");
   const SourceOptions options{.end = 20};
   EXPECT_EQ(RecordSource::open(root_, options).value().files(), 1u);
-  EXPECT_EQ(test::read_source(root_, options).value(), slice(0, 20));
-  EXPECT_THAT(test::read_source(root_), test::Fails(ErrorKind::io));
+  EXPECT_EQ(read_source(root_, options).value(), slice(0, 20));
+  EXPECT_THAT(read_source(root_), Fails(ErrorKind::io));
 }
 
 TEST_F(DatasetSourceTest, TakesTheSameSampleForEver) {
-  const test::Records half = test::read_source(root_, {.sample = 0.5, .sample_seed = 7}).value();
-  test::Records expected;
+  const Records half = read_source(root_, {.sample = 0.5, .sample_seed = 7}).value();
+  Records expected;
   for (std::size_t id = 0; id < records_.size(); ++id) {
     if (detail::is_sampled(id, 0.5, 7)) expected.push_back(records_[id]);
   }
   EXPECT_EQ(half, expected);
   EXPECT_NEAR(static_cast<double>(half.size()), 500, 80);
-  EXPECT_THAT(test::parts_that_differ(root_, {.sample = 0.01, .sample_seed = 3}), IsEmpty());
+  EXPECT_THAT(parts_that_differ(root_, {.sample = 0.01, .sample_seed = 3}), IsEmpty());
   for (std::uint64_t id = 0; id < 1000; ++id) {
     EXPECT_TRUE(!detail::is_sampled(id, 0.1, 7) || detail::is_sampled(id, 0.5, 7)) << "a part of the larger sample";
     EXPECT_TRUE(detail::is_sampled(id, 1, 7));
   }
-  const test::Records range = test::read_source(root_, {.first = 500, .sample = 0.5, .sample_seed = 7}).value();
-  EXPECT_EQ(range, test::Records(half.end() - static_cast<std::ptrdiff_t>(range.size()), half.end())) << "by id";
+  const Records range = read_source(root_, {.first = 500, .sample = 0.5, .sample_seed = 7}).value();
+  EXPECT_EQ(range, Records(half.end() - static_cast<std::ptrdiff_t>(range.size()), half.end())) << "by id";
   for (const double wrong : {0.0, -1.0, 1.5}) {
-    EXPECT_THAT(RecordSource::open(root_, {.sample = wrong}), test::Fails(Errc::invalid_option));
+    EXPECT_THAT(RecordSource::open(root_, {.sample = wrong}), Fails(Errc::invalid_option));
   }
 }
 
 TEST_F(DatasetSourceTest, HoldsEachRecordOnceInRangesOfBytes) {
-  EXPECT_THAT(test::parts_that_differ(root_), IsEmpty());
+  EXPECT_THAT(parts_that_differ(root_), IsEmpty());
 }
 
 TEST_F(DatasetSourceTest, TellsDamageAndReadsOnBehindIt) {
   const std::string shard = root_ + "/shard-000001.dvt";
   const ShardDescription described = describe_shard(shard).value();
-  test::Bytes bytes = test::read_file(shard);
+  Bytes bytes = read_file(shard);
   const BlockInfo& block = largest_of(described);
   bytes[block.offset + 64 + 5] ^= std::byte{1};
-  test::write_file(shard, as_chars(bytes));
-  EXPECT_THAT(test::read_source(root_), test::Fails(ErrorKind::damaged).in(shard).at(block.offset));
+  write_file(shard, as_chars(bytes));
+  EXPECT_THAT(read_source(root_), Fails(ErrorKind::damaged).in(shard).at(block.offset));
   RecordSource source = RecordSource::open(root_, {.on_error = OnError::skip}).value();
   std::size_t records = 0;
   while (source.next().value()) ++records;
@@ -133,9 +129,9 @@ TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
   const ShardDescription described = describe_shard(shard).value();
   const BlockInfo& block = largest_of(described);
   ASSERT_GT(block.records, 5u);
-  test::Bytes bytes = test::read_file(shard);
+  Bytes bytes = read_file(shard);
   bytes[block.offset + 64 + 5] ^= std::byte{1};
-  test::write_file(shard, as_chars(bytes));
+  write_file(shard, as_chars(bytes));
   const std::uint64_t before = describe_shard(root_ + "/shard-000000.dvt").value().info.records;
   const std::uint64_t first = before + block.first_record;  // as an id
   for (const SourceOptions& options :
@@ -160,10 +156,10 @@ TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
 }
 
 TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
-  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::example}), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::example}), Fails(Errc::invalid_option));
   EXPECT_THAT(RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines}),
-              test::Fails().saying("already packed"));
-  test::write_file(folder_ / "text", "no shard");
+              Fails().saying("already packed"));
+  write_file(folder_ / "text", "no shard");
   EXPECT_FALSE(RecordSource::open(folder_ / "text", {.format = SourceFormat::dovetail}));
 }
 
@@ -173,19 +169,19 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
   std::filesystem::create_directory(left);
   std::filesystem::copy_file(root_ + "/shard-000000.dvt", partial);
   const auto advises = [&](const auto& refused) {
-    ASSERT_THAT(refused, test::Fails(Errc::unfinished));
+    ASSERT_THAT(refused, Fails(Errc::unfinished));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("`dovetail recover " + left + " TARGET`"));
     EXPECT_THAT(refused.error().to_string(), Not(HasSubstr("remove this file"))) << "without it all would look whole";
   };
   advises(Dataset::open(left));
   advises(RecordSource::open(left, {.format = SourceFormat::dovetail}));
   for (const bool with_others : {false, true}) {
-    if (with_others) test::write_file(left + "/a.jpg", "the bytes of a picture");
+    if (with_others) write_file(left + "/a.jpg", "the bytes of a picture");
     for (const SourceFormat format : {SourceFormat::detect, SourceFormat::folder}) {
       advises(RecordSource::open(left, {.format = format}));
       const auto refused = convert(folder_ / "out", {.sources = {left}, .from = format});
       advises(refused);
-      EXPECT_THAT(refused, test::Fails().in(partial));
+      EXPECT_THAT(refused, Fails().in(partial));
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
@@ -197,7 +193,7 @@ TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithWhatWorks) {
   std::filesystem::create_directory(left);
   std::filesystem::copy_file(root_ + "/shard-000000.dvt", left + "/shard-000000.dvt");
   const auto refused = [&] { return RecordSource::open(left, {.format = SourceFormat::folder}).error(); };
-  test::write_file(left + "/.manifest.dvt.partial-7-0123abcd", "");
+  write_file(left + "/.manifest.dvt.partial-7-0123abcd", "");
   EXPECT_TRUE(refused().is(Errc::unfinished));
   EXPECT_THAT(refused().detail(), HasSubstr("write it again"));
   EXPECT_THAT(refused().detail(), HasSubstr("'" + left + "/*.dvt'"));
@@ -210,4 +206,4 @@ TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithWhatWorks) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -13,16 +13,13 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class FolderLabelsTest : public test::SourceTest {
  protected:
   void put(const std::string& name, const std::string& bytes) { SourceTest::put("source/" + name, bytes); }
-  std::vector<std::string> read(const SourceOptions& options) { return test::read_texts(root_, options); }
+  std::vector<std::string> read(const SourceOptions& options) { return read_texts(root_, options); }
 
   const std::string root_ = folder_ / "source";
 };
@@ -48,7 +45,7 @@ TEST_F(FolderLabelsTest, TakesTheNumbersOfClassesThatAreGiven) {
 
   const auto refusal = [&](const SourceOptions& options) {
     const auto refused = RecordSource::open(root_, options);
-    EXPECT_THAT(refused, test::Fails(Errc::invalid_option));
+    EXPECT_THAT(refused, Fails(Errc::invalid_option));
     return refused.error();
   };
   const Error unknown = refusal({.labels = true, .classes = {"cat", "zebra"}});
@@ -69,7 +66,7 @@ TEST_F(FolderLabelsTest, SourcesOfAConversionNumberTheirClassesAlike) {
   const auto labels = [&](const std::string& to) {
     const ConvertReport report = convert(folder_ / to, options).value();
     EXPECT_EQ(report.sources.at(0).classes, report.sources.at(1).classes);
-    return test::read_texts(folder_ / to);
+    return read_texts(folder_ / to);
   };
   EXPECT_THAT(labels("sorted"), ElementsAre("__key__=<cat/1> class=<cat> data=<> label=[0]",
                                             "__key__=<zebra/1> class=<zebra> data=<> label=[2]",
@@ -89,7 +86,7 @@ TEST_F(FolderLabelsTest, KeepsThePathWithoutLabelsToo) {
     EXPECT_THAT(read({.records = form}), ElementsAre("__key__=<a> data=<1>", "__key__=<b/c> data=<2>"));
     EXPECT_TRUE(RecordSource::open(root_, {.records = form}).value().makes_examples());
   }
-  EXPECT_THAT(test::read_source(root_, {.records = RecordForm::raw}).value(), ElementsAre("1", "2"));
+  EXPECT_THAT(read_source(root_, {.records = RecordForm::raw}).value(), ElementsAre("1", "2"));
 }
 
 TEST_F(FolderLabelsTest, ClassesAreInTheMetadataAndCarriedOn) {
@@ -125,7 +122,7 @@ TEST_F(FolderLabelsTest, DatasetsOfOtherClassesAreNotPutTogether) {
     ASSERT_TRUE(convert(folder_ / name, {.sources = {root_ + '/' + name}, .source = {.labels = true}}));
   }
   EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "two"}}),
-              test::Fails(Errc::invalid_option)
+              Fails(Errc::invalid_option)
                   .in(folder_ / "two")
                   .saying("label 0 is \"dog\" here, but \"cat\" in " + (folder_ / "one"))
                   .saying("--classes"));
@@ -162,7 +159,7 @@ TEST_F(FolderLabelsTest, ShardsOfOneSourceHaveTheSameClasses) {
   };
   for (const auto& [source, file, says] : cases) {
     EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / source}}),
-                test::Fails(Errc::invalid_option).in(folder_ / file).saying(says))
+                Fails(Errc::invalid_option).in(folder_ / file).saying(says))
         << source;
     EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
     EXPECT_FALSE(export_tfrecords(folder_ / "to.tfrecord", {.sources = {folder_ / source}}));
@@ -195,7 +192,7 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
 TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
   put(".DS_Store", "z");
   EXPECT_THAT(RecordSource::open(root_),
-              test::Fails(Errc::empty_input).saying("only files that are left out: 1 hidden file or folder"));
+              Fails(Errc::empty_input).saying("only files that are left out: 1 hidden file or folder"));
 }
 
 // Without it the classes behind it would get other numbers.
@@ -209,12 +206,12 @@ TEST_F(FolderLabelsTest, AClassWithoutAFileIsRefused) {
   } kCases[] = {
       {"empty", [](const std::string&) {}, "has no file"},
       {"folders only", [](const std::string& folder) { fs::create_directories(folder + "/a/b"); }, "has no file"},
-      {"hidden", [](const std::string& folder) { test::write_file(folder + "/.DS_Store", ""); }, "1 hidden file"},
+      {"hidden", [](const std::string& folder) { write_file(folder + "/.DS_Store", ""); }, "1 hidden file"},
       {"dangling", [](const std::string& folder) { fs::create_symlink("gone", folder + "/1.jpg"); }, "fetch the"},
       {"dangling and excluded",
        [](const std::string& folder) {
          fs::create_symlink("gone", folder + "/1.jpg");
-         test::write_file(folder + "/1.txt", "");
+         write_file(folder + "/1.txt", "");
        },
        "fetch the"},
   };
@@ -223,9 +220,8 @@ TEST_F(FolderLabelsTest, AClassWithoutAFileIsRefused) {
     fill(root_ + "/cat");
     SCOPED_TRACE(name);
     for (const std::vector<std::string>& classes : {std::vector<std::string>{}, {"dog", "cat"}}) {
-      EXPECT_THAT(
-          RecordSource::open(root_, {.labels = true, .classes = classes, .exclude = {"*.txt"}}),
-          test::Fails(Errc::empty_input).in(root_ + "/cat").saying(says).saying("remove the folder or --exclude it"));
+      EXPECT_THAT(RecordSource::open(root_, {.labels = true, .classes = classes, .exclude = {"*.txt"}}),
+                  Fails(Errc::empty_input).in(root_ + "/cat").saying(says).saying("remove the folder or --exclude it"));
     }
     EXPECT_THAT(RecordSource::open(root_, {.labels = true, .exclude = {"cat"}}).value().classes(), ElementsAre("dog"));
     fs::remove_all(root_ + "/cat");
@@ -244,8 +240,7 @@ TEST_F(FolderLabelsTest, AClassOfWhichPatternsLeaveNoFileIsNone) {
 
 TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
   put("loose.csv", "x");
-  EXPECT_THAT(RecordSource::open(root_, {.labels = true}),
-              test::Fails(Errc::empty_input).saying("1 file in no subfolder"));
+  EXPECT_THAT(RecordSource::open(root_, {.labels = true}), Fails(Errc::empty_input).saying("1 file in no subfolder"));
   put("a/1", "x");
   EXPECT_THAT(read({.labels = true}), ElementsAre("__key__=<a/1> class=<a> data=<x> label=[0]"));
   EXPECT_EQ(RecordSource::open(root_, {.labels = true}).value().left_out(), LeftOut{.unlabelled = 1});
@@ -253,20 +248,19 @@ TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
 
 TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {
   put("a/1", "text\n");
-  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}),
-              test::Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}), Fails(Errc::invalid_option));
   EXPECT_THAT(RecordSource::open(root_ + "/a/1", {.labels = true}),
-              test::Fails(Errc::invalid_option).saying("lines has no labels"));
+              Fails(Errc::invalid_option).saying("lines has no labels"));
   for (const SourceOptions& options : {SourceOptions{.first = 1}, SourceOptions{.sample = 0.5}}) {
-    EXPECT_THAT(RecordSource::open(root_, options), test::Fails(Errc::invalid_option));
+    EXPECT_THAT(RecordSource::open(root_, options), Fails(Errc::invalid_option));
   }
 }
 
 TEST_F(FolderLabelsTest, RefusesExamplesAboveTheLimit) {
   put("a/1", std::string(50, 'x'));
-  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 60, .labels = true}),
-              test::Fails(Errc::record_too_large).in(root_ + "/a/1"));
+  EXPECT_THAT(read_source(root_, {.max_record_bytes = 60, .labels = true}),
+              Fails(Errc::record_too_large).in(root_ + "/a/1"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -8,11 +8,10 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using namespace std::string_literals;
-using ::testing::HasSubstr;
 
 struct Foreign {
   const char* name;
@@ -38,14 +37,14 @@ const std::vector<Foreign> kForeign = {
     {"lz4", "\x04\x22\x4D\x18\x64\x40\xA7\x06\0\0\x80text\0"s, "lz4", "lz4 -dc FILE | dovetail convert -"},
 };
 
-class ForeignFormatsTest : public test::SourceFileTest {
+class ForeignFormatsTest : public SourceFileTest {
  protected:
   Error error_of(std::string_view bytes) { return RecordSource::open(put(bytes)).error(); }
 };
 
 TEST_F(ForeignFormatsTest, AreNamedWithARecipe) {
   for (const Foreign& foreign : kForeign) {
-    EXPECT_THAT(error_of(foreign.bytes + std::string(100, '\0')), test::Fails(Errc::unknown_format)
+    EXPECT_THAT(error_of(foreign.bytes + std::string(100, '\0')), Fails(Errc::unknown_format)
                                                                       .of(ErrorKind::usage)
                                                                       .in(path_)
                                                                       .saying("this is "s)
@@ -58,7 +57,7 @@ TEST_F(ForeignFormatsTest, AreNamedWithARecipe) {
 TEST_F(ForeignFormatsTest, AreNamedWhereTheyAreCompressed) {
   for (const Compression compression : {Compression::gzip, Compression::zstd}) {
     for (const Foreign& foreign : kForeign) {
-      EXPECT_THAT(error_of(test::compress(foreign.bytes + std::string(100, '\0'), compression)).detail(),
+      EXPECT_THAT(error_of(compress(foreign.bytes + std::string(100, '\0'), compression)).detail(),
                   HasSubstr(foreign.said));
     }
   }
@@ -69,7 +68,7 @@ TEST_F(ForeignFormatsTest, AreNotSeenInOtherBytes) {
                                    "\xFF\xFF\xFF\xFF\x38\x01\0\0\x38\x01\0\0\0"s, "\xFF\xFF\xFF\xFF\0"s}) {
     EXPECT_THAT(error_of(bytes).detail(), HasSubstr("format is not known"));
   }
-  test::write_file(path_, "PAR1 is a text\n");
+  write_file(path_, "PAR1 is a text\n");
   EXPECT_EQ(RecordSource::open(path_).value().format(), SourceFormat::lines);
 }
 
@@ -83,23 +82,22 @@ TEST_F(ForeignFormatsTest, AnAddressIsToldFromAMissingFile) {
            {"Https://host/a", "curl -fsSL URL | dovetail convert -"},
            {"hdfs://host/a", "copy it here first"}}) {
     EXPECT_THAT(RecordSource::open(address),
-                test::Fails(Errc::unknown_format).in(address).saying("this is a remote address").saying(recipe));
+                Fails(Errc::unknown_format).in(address).saying("this is a remote address").saying(recipe));
   }
   for (const std::string& path : {folder_ / "missing", folder_ / "a/b://c", "s3:/bucket/a"s}) {
-    EXPECT_THAT(RecordSource::open(path), test::Fails(boost::system::errc::no_such_file_or_directory)) << path;
+    EXPECT_THAT(RecordSource::open(path), Fails(boost::system::errc::no_such_file_or_directory)) << path;
   }
 }
 
 TEST_F(ForeignFormatsTest, TablesInAFolderAreNoRecords) {
-  test::write_file(folder_ / "a.txt", "text");
-  test::write_file(folder_ / "part-0.parquet", "PAR1");
+  write_file(folder_ / "a.txt", "text");
+  write_file(folder_ / "part-0.parquet", "PAR1");
   const std::string root = folder_ / "";
-  EXPECT_THAT(RecordSource::open(root).error(), test::Fails(Errc::unknown_format)
-                                                    .in(folder_ / "part-0.parquet")
-                                                    .saying("--from folder")
-                                                    .saying("docs/sources.md"));
-  EXPECT_EQ(test::read_source(root, {.format = SourceFormat::folder}).value().size(), 2u);
+  EXPECT_THAT(
+      RecordSource::open(root).error(),
+      Fails(Errc::unknown_format).in(folder_ / "part-0.parquet").saying("--from folder").saying("docs/sources.md"));
+  EXPECT_EQ(read_source(root, {.format = SourceFormat::folder}).value().size(), 2u);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

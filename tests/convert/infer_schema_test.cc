@@ -7,10 +7,10 @@
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-class InferSchemaTest : public test::ConversionTest {
+class InferSchemaTest : public ConversionTest {
  protected:
   Result<ConvertReport> infer(std::vector<std::string> sources, std::uint32_t shards = 2) {
     ConvertOptions wanted = options(std::move(sources), shards);
@@ -18,7 +18,7 @@ class InferSchemaTest : public test::ConversionTest {
     wanted.writer.shard.overwrite = true;
     return convert(out_, wanted);
   }
-  std::string schema() const { return test::read_dataset(out_).shards.front().metadata.schema; }
+  std::string schema() const { return read_dataset(out_).shards.front().metadata.schema; }
 };
 
 TEST_F(InferSchemaTest, HasTheFeaturesOfAllSources) {
@@ -38,17 +38,17 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
   wanted.source.records = RecordForm::example;
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(schema(), R"(at.x:f32, id:i64, odd:bytes="", ok:i64=-1, tags:bytes[*]=[])");
-  EXPECT_EQ(test::example_text(test::read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
+  EXPECT_EQ(example_text(read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
   wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": \"y\"}\n{\"x\": 2}\n")};
   wanted.writer.shard.overwrite = true;
   EXPECT_THAT(convert(out_, wanted),
-              test::Fails(Errc::invalid_option)
+              Fails(Errc::invalid_option)
                   .in(wanted.sources.front())
                   .at(9u)
                   .saying("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); "
                           "bytes first in record 1; name the columns in a schema, or give the feature one kind"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
-  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("line 2: not a JSON object"));
+  EXPECT_THAT(convert(out_, wanted), Fails().saying("line 2: not a JSON object"));
 }
 
 TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
@@ -73,19 +73,19 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
   wanted.sources = {put("a.jsonl", "{\"x\": 1}\n{\"x\": 18446744073709551615}\n")};
   EXPECT_THAT(
       convert(out_, wanted),
-      test::Fails(Errc::invalid_option).at(9u).saying("numbers beyond int64 are bytes, so write all of them as texts"));
+      Fails(Errc::invalid_option).at(9u).saying("numbers beyond int64 are bytes, so write all of them as texts"));
   wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
-  EXPECT_THAT(convert(out_, wanted),
-              test::Fails().saying(
-                  "int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
-                  "both needs lists of one length, and no number beyond 2^53"));
+  EXPECT_THAT(
+      convert(out_, wanted),
+      Fails().saying("int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
+                     "both needs lists of one length, and no number beyond 2^53"));
 }
 
 TEST_F(InferSchemaTest, NamesTheFirstRecordOfTheRarerKind) {
-  const std::string first = put("1.tar", test::tar_bytes({{"a.cls", "1"}, {"b.cls", "2"}}));
-  const std::string second = put("2.tar", test::tar_bytes({{"c.cls", "x"}, {"d.cls", "3"}, {"e.cls", "y"}}));
+  const std::string first = put("1.tar", tar_bytes({{"a.cls", "1"}, {"b.cls", "2"}}));
+  const std::string second = put("2.tar", tar_bytes({{"c.cls", "x"}, {"d.cls", "3"}, {"e.cls", "y"}}));
   const auto refused = infer({first, second});
-  EXPECT_THAT(refused, test::Fails(Errc::invalid_option)
+  EXPECT_THAT(refused, Fails(Errc::invalid_option)
                            .in(second)
                            .at(0u)
                            .saying("bytes in 2 records, int64 in 3 records (1 to 3); bytes first in record 2, \"c\";"));
@@ -96,7 +96,7 @@ TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {
   wanted.source.records = RecordForm::example;
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(schema(), "x:i64=-1");
-  EXPECT_THAT(infer({put("a.tfrecord", test::tfrecord_bytes({"", "text"}))}), test::Fails().saying("record 1: "));
+  EXPECT_THAT(infer({put("a.tfrecord", tfrecord_bytes({"", "text"}))}), Fails().saying("record 1: "));
 }
 
 TEST_F(InferSchemaTest, AnyNumberOfThreadsFindsTheSame) {
@@ -112,8 +112,8 @@ TEST_F(InferSchemaTest, AnyNumberOfThreadsFindsTheSame) {
       for (const auto& [number, record] : changed) {
         if (number / kRecords == file) records[static_cast<std::size_t>(number % kRecords)] = record;
       }
-      const std::string bytes = test::tfrecord_bytes(records);
-      sources.push_back(file == 0 ? put("a.tfrecord", bytes) : put("b.tfrecord.gz", test::gzip(bytes)));
+      const std::string bytes = tfrecord_bytes(records);
+      sources.push_back(file == 0 ? put("a.tfrecord", bytes) : put("b.tfrecord.gz", gzip(bytes)));
     }
     return sources;
   };
@@ -171,7 +171,7 @@ TEST_F(InferSchemaTest, PartsAgree) {
 
 TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   const auto fails = [&](const std::vector<std::string>& sources, const std::string& why) {
-    EXPECT_THAT(infer(sources), test::Fails(Errc::invalid_option).saying("schema: cannot be inferred: " + why)) << why;
+    EXPECT_THAT(infer(sources), Fails(Errc::invalid_option).saying("schema: cannot be inferred: " + why)) << why;
     EXPECT_FALSE(std::filesystem::exists(out_));
   };
   fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");
@@ -179,26 +179,26 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
   const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
   const std::string empty("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x1A\x00", 11);
-  fails({put("kinds.tfrecord", test::tfrecord_bytes({ints, texts}))},
+  fails({put("kinds.tfrecord", tfrecord_bytes({ints, texts}))},
         "the feature \"x\" cannot be a column: bytes in 1 record, int64 in 1 record");
-  fails({put("empty.tfrecord", test::tfrecord_bytes({empty}))}, "no record has a feature with values");
-  ASSERT_TRUE(infer({put("some.tfrecord", test::tfrecord_bytes({ints, empty}))}));
+  fails({put("empty.tfrecord", tfrecord_bytes({empty}))}, "no record has a feature with values");
+  ASSERT_TRUE(infer({put("some.tfrecord", tfrecord_bytes({ints, empty}))}));
   EXPECT_EQ(schema(), "x:i64=-1");
   ConvertOptions wanted = options({put("long.jsonl", "{\"" + std::string(1025, 'x') + "\": 1}\n")}, 1);
   wanted.source.records = RecordForm::example;
   wanted.writer.shard.overwrite = true;
-  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("or names of more than 1024 bytes; name the columns"));
+  EXPECT_THAT(convert(out_, wanted), Fails().saying("or names of more than 1024 bytes; name the columns"));
   std::string many = "{\"x0\": 1";
   for (std::size_t i = 1; i <= kMaxColumns; ++i) many += ", \"x" + std::to_string(i) + "\": 1";
   wanted.sources = {put("many.jsonl", many + "}\n")};
   EXPECT_THAT(
       convert(out_, wanted),
-      test::Fails().saying("cannot be a column: int64 in 1 record (1 to 1); a schema has at most 4096 columns; name"));
+      Fails().saying("cannot be a column: int64 in 1 record (1 to 1); a schema has at most 4096 columns; name"));
   ConvertOptions both = options({put("a.csv", "x\n1\n")}, 1);
   both.infer_schema = true;
   both.writer.shard.schema = parse_schema("x:i64").value();
-  EXPECT_THAT(convert(out_, both), test::Fails().saying("infer_schema"));
+  EXPECT_THAT(convert(out_, both), Fails().saying("infer_schema"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

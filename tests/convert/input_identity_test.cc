@@ -8,12 +8,12 @@
 #include "convert/conversion_spec.h"
 #include "tests/convert/conversions.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class InputIdentityTest : public test::ConversionTest {
+class InputIdentityTest : public ConversionTest {
  protected:
   struct Changes {
     bool content = false;
@@ -96,4 +96,4 @@ TEST(FactsTest, OfManySourcesAreComparedAtOnce) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -8,16 +8,12 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const SourceOptions kJson{.format = SourceFormat::jsonl};
 
-class JsonSourceTest : public test::SourceFileTest {
+class JsonSourceTest : public SourceFileTest {
  protected:
   SourceFormat format_of(std::string_view bytes) { return RecordSource::open(put(bytes)).value().format(); }
 };
@@ -33,28 +29,26 @@ TEST_F(JsonSourceTest, GivesEachLineAsItIs) {
   EXPECT_EQ(as_chars(source.next().value().value()), "\"last\"");
   EXPECT_FALSE(source.next().value());
   EXPECT_EQ(source.ignored(), 2u);
-  EXPECT_THAT(test::read_source(put(test::gzip("{}\n{\"x\":0}"))).value(), ElementsAre("{}", "{\"x\":0}"));
-  EXPECT_THAT(test::read_source(put("\xEF\xBB\xBF{}\n{}")).value(), ElementsAre("{}", "{}"));
-  EXPECT_THAT(test::read_source(put(""), kJson).value(), IsEmpty());
+  EXPECT_THAT(read_source(put(gzip("{}\n{\"x\":0}"))).value(), ElementsAre("{}", "{\"x\":0}"));
+  EXPECT_THAT(read_source(put("\xEF\xBB\xBF{}\n{}")).value(), ElementsAre("{}", "{}"));
+  EXPECT_THAT(read_source(put(""), kJson).value(), IsEmpty());
 }
 
 TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
   SourceOptions options = kJson;
   options.records = RecordForm::example;
   EXPECT_TRUE(RecordSource::open(put("{}"), options).value().makes_examples());
-  const test::Records records =
-      test::read_source(put("{\"b\": [1, 2.5], \"a\": {\"x\": true, \"y\": null}, \"c\": \"t\"}\n\n{}\n"), options)
-          .value();
+  const Records records =
+      read_source(put("{\"b\": [1, 2.5], \"a\": {\"x\": true, \"y\": null}, \"c\": \"t\"}\n\n{}\n"), options).value();
   ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(test::example_text(records[0]), "a.x=[1] b=(1 2.5) c=<t>");
-  EXPECT_EQ(test::example_text(records[1]), "");
-  EXPECT_THAT(test::read_source(put("{}\n{\"a\": {\"b\": 1}, \"a.b\": 2}\n"), options),
-              test::Fails(Errc::malformed_input).at(3u).saying("line 2: two members are named \"a.b\""));
+  EXPECT_EQ(example_text(records[0]), "a.x=[1] b=(1 2.5) c=<t>");
+  EXPECT_EQ(example_text(records[1]), "");
+  EXPECT_THAT(read_source(put("{}\n{\"a\": {\"b\": 1}, \"a.b\": 2}\n"), options),
+              Fails(Errc::malformed_input).at(3u).saying("line 2: two members are named \"a.b\""));
   const std::string text = "{\"x\": 1}\n[1]\n{\"x\": 2}\n";
-  EXPECT_THAT(test::read_source(put(text), options),
-              test::Fails(Errc::malformed_input).at(9u).saying("line 2: not a JSON object"));
+  EXPECT_THAT(read_source(put(text), options), Fails(Errc::malformed_input).at(9u).saying("line 2: not a JSON object"));
   options.on_error = OnError::skip;
-  EXPECT_EQ(test::read_source(put(text), options).value().size(), 2u);
+  EXPECT_EQ(read_source(put(text), options).value().size(), 2u);
 }
 
 TEST_F(JsonSourceTest, IsKnownByAnObjectInTheFirstLine) {
@@ -87,8 +81,8 @@ TEST_F(JsonSourceTest, NamesLineAndByteOfWhatIsNoJson) {
       {"[-Infinity]", "byte 2: not JSON: Infinity; write null"},
   };
   for (const auto& [line, says] : kCases) {
-    EXPECT_THAT(test::read_source(put("{}\n" + line + "\n{}\n"), kJson),
-                test::Fails(Errc::malformed_input).of(ErrorKind::damaged).at(3u).saying("line 2, byte").saying(says))
+    EXPECT_THAT(read_source(put("{}\n" + line + "\n{}\n"), kJson),
+                Fails(Errc::malformed_input).of(ErrorKind::damaged).at(3u).saying("line 2, byte").saying(says))
         << line;
   }
 }
@@ -98,7 +92,7 @@ TEST_F(JsonSourceTest, SkipsSingleLinesWhereAsked) {
   SourceOptions options{.format = SourceFormat::jsonl, .on_error = OnError::skip};
   options.skipped = [&places](const SkippedRecord& record) { places.push_back(record.consumed_bytes); };
   RecordSource source = RecordSource::open(put("{}\nbad\n[1]\nworse\n{}"), options).value();
-  EXPECT_THAT(test::read_source(std::move(source)).value(), ElementsAre("{}", "[1]", "{}"));
+  EXPECT_THAT(read_source(std::move(source)).value(), ElementsAre("{}", "[1]", "{}"));
   EXPECT_THAT(places, ElementsAre(3u, 11u));
   RecordSource behind = RecordSource::open(path_, options).value();
   behind.skip_to(5).value();
@@ -110,14 +104,14 @@ TEST_F(JsonSourceTest, SkipsALineAboveTheLimitAndGoesOnBehindIt) {
   const std::string large = "[\"" + std::string(700'000, 'x') + "\"]\n";
   const std::string text = "1\n" + large + "2\n" + large + large + "3\nbad\n4\n";
   for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines}) {
-    for (const std::string& bytes : {text, test::gzip(text)}) {
+    for (const std::string& bytes : {text, gzip(text)}) {
       std::vector<Error> errors;
       SourceOptions options{.format = format, .max_record_bytes = 100, .on_error = OnError::skip};
       options.skipped = [&errors](const SkippedRecord& record) {
         EXPECT_FALSE(record.rest_of_file);
         errors.push_back(record.error);
       };
-      const test::Records kept = test::read_source(put(bytes), options).value();
+      const Records kept = read_source(put(bytes), options).value();
       ASSERT_EQ(errors.size(), format == SourceFormat::lines ? 3u : 4u);
       if (format == SourceFormat::lines) {
         EXPECT_THAT(kept, ElementsAre("1", "2", "3", "bad", "4"));
@@ -133,7 +127,7 @@ TEST_F(JsonSourceTest, SkipsALineAboveTheLimitAndGoesOnBehindIt) {
         EXPECT_EQ(errors[2].offset(), 2 + large.size() + 2 + large.size());
       }
       options.skipped = nullptr;
-      EXPECT_THAT(test::parts_that_differ(path_, options), IsEmpty());
+      EXPECT_THAT(parts_that_differ(path_, options), IsEmpty());
     }
   }
 }
@@ -141,8 +135,8 @@ TEST_F(JsonSourceTest, SkipsALineAboveTheLimitAndGoesOnBehindIt) {
 TEST_F(JsonSourceTest, HoldsEachLineOnceInRanges) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "{\"i\":" + std::to_string(i * i) + "}\n" + (i % 7 == 0 ? "\n" : "");
-  EXPECT_THAT(test::parts_that_differ(put(text)), IsEmpty());
-  EXPECT_THAT(test::parts_that_differ(put(test::gzip(text))), IsEmpty());
+  EXPECT_THAT(parts_that_differ(put(text)), IsEmpty());
+  EXPECT_THAT(parts_that_differ(put(gzip(text))), IsEmpty());
 }
 
 TEST_F(JsonSourceTest, TakesDepthUpToTheLimit) {
@@ -152,4 +146,4 @@ TEST_F(JsonSourceTest, TakesDepthUpToTheLimit) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

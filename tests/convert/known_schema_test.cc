@@ -14,7 +14,7 @@
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,7 +25,7 @@ class Decoded {
   explicit Decoded(const std::string& path, const SourceOptions& options = {}) {
     RecordSource source = RecordSource::open(path, options).value();
     schema_ = source.schema().value();
-    const test::Records records = test::read_source(path, options).value();
+    const Records records = read_source(path, options).value();
     std::vector<ByteView> rows;
     for (const std::string& record : records) rows.push_back(as_bytes(record));
     ColumnDecoder decoder = ColumnDecoder::make(schema_).value();
@@ -42,11 +42,11 @@ class Decoded {
   ColumnLayout layout_;
 };
 
-using KnownSchemaTest = test::SourceTest;
+using KnownSchemaTest = SourceTest;
 
 TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
-  put("a-images-idx3-ubyte", test::idx(8, {2, 2, 3}, "abcdefghijkl"));
-  put("a-labels-idx1-ubyte", test::idx(8, {2}, "\5\7"));
+  put("a-images-idx3-ubyte", idx(8, {2, 2, 3}, "abcdefghijkl"));
+  put("a-labels-idx1-ubyte", idx(8, {2}, "\5\7"));
   const Decoded decoded(folder_.path());
   EXPECT_EQ(decoded.schema(), "image:u8[2,3], label:i64");
   EXPECT_EQ(as_chars(decoded.column(0).values), "abcdefghijkl");
@@ -72,19 +72,19 @@ TEST_F(KnownSchemaTest, ReadsRowsOfCsvWithoutAWholeNumber) {
 }
 
 TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
-  put("a", test::idx(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
+  put("a", idx(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
   const Decoded decoded(folder_ / "a");
   EXPECT_EQ(decoded.schema(), "image:i16[2]");
   EXPECT_THAT(decoded.column(0).as<std::int16_t>(), ElementsAre(1, -2, 3, 256));
-  put("b", test::idx(0x0D, {1}, std::string("\x3F\xC0\0\0", 4)));
+  put("b", idx(0x0D, {1}, std::string("\x3F\xC0\0\0", 4)));
   const Decoded real(folder_ / "b");
   EXPECT_EQ(real.schema(), "label:f32");
   EXPECT_THAT(real.column(0).as<float>(), ElementsAre(1.5f));
 }
 
 TEST_F(KnownSchemaTest, HasNoneWhereFilesOrFormsDiffer) {
-  put("a-images-idx3-ubyte", test::idx(8, {1, 2, 2}, "abcd"));
-  put("b-images-idx3-ubyte", test::idx(8, {1, 2, 3}, "abcdef"));
+  put("a-images-idx3-ubyte", idx(8, {1, 2, 2}, "abcd"));
+  put("b-images-idx3-ubyte", idx(8, {1, 2, 3}, "abcdef"));
   EXPECT_FALSE(RecordSource::open(folder_.path()).value().schema());
   EXPECT_TRUE(RecordSource::open(folder_ / "a-images-idx3-ubyte").value().schema());
   EXPECT_FALSE(RecordSource::open(folder_ / "a-images-idx3-ubyte", {.records = RecordForm::raw}).value().schema());
@@ -95,13 +95,13 @@ TEST_F(KnownSchemaTest, HasTheColumnsOfMds) {
       R"("column_names":["id","name","score","vector"],"column_encodings":["int","str","float32","ndarray:int16:3"],)"
       R"("column_sizes":[8,null,4,6])";
   const auto sample = [](std::int64_t id, const std::string& name, std::uint32_t score, const std::string& vector) {
-    return test::le(name.size(), 4) + test::le(static_cast<std::uint64_t>(id), 8) + name + test::le(score, 4) + vector;
+    return le(name.size(), 4) + le(static_cast<std::uint64_t>(id), 8) + name + le(score, 4) + vector;
   };
-  const std::string shard = test::mds_shard({sample(-1, "one", 0x3F800000, std::string("\1\0\2\0\3\0", 6)),
-                                             sample(2, "", 0x40000000, std::string("\xFF\xFF\0\0\0\1", 6))},
-                                            columns);
+  const std::string shard = mds_shard({sample(-1, "one", 0x3F800000, std::string("\1\0\2\0\3\0", 6)),
+                                       sample(2, "", 0x40000000, std::string("\xFF\xFF\0\0\0\1", 6))},
+                                      columns);
   put("shard.00000.mds", shard);
-  put("index.json", test::mds_index(test::mds_entry("shard.00000.mds", shard.size(), 2, "\"zip_data\":null", columns)));
+  put("index.json", mds_index(mds_entry("shard.00000.mds", shard.size(), 2, "\"zip_data\":null", columns)));
   const Decoded decoded(folder_.path());
   EXPECT_EQ(decoded.schema(), "id:i64, name:bytes, score:f32, vector:i16[3]");
   EXPECT_THAT(decoded.column(0).as<std::int64_t>(), ElementsAre(-1, 2));
@@ -125,4 +125,4 @@ TEST_F(KnownSchemaTest, HasKeysAndLabelsOfFolders) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

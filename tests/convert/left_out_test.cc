@@ -10,15 +10,12 @@
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-class LeftOutTest : public test::ConversionTest {
+class LeftOutTest : public ConversionTest {
  protected:
   /// Of the files in `src`, their names and how many are left out.
   std::vector<std::string> taken(const SourceOptions& options) {
@@ -104,8 +101,8 @@ TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
       EXPECT_THAT(taken(options),
                   ElementsAre(HasSubstr("only files that are left out: 4 files or folders by include and exclude")));
     } else {
-      EXPECT_EQ(taken(options), wanted) << testing::PrintToString(include) << testing::PrintToString(exclude);
-      EXPECT_EQ(left_out_.excluded, excluded) << testing::PrintToString(include) << testing::PrintToString(exclude);
+      EXPECT_EQ(taken(options), wanted) << ::testing::PrintToString(include) << ::testing::PrintToString(exclude);
+      EXPECT_EQ(left_out_.excluded, excluded) << ::testing::PrintToString(include) << ::testing::PrintToString(exclude);
     }
   }
 }
@@ -125,7 +122,7 @@ TEST_F(LeftOutTest, PatternsThatMatchNothingAreTold) {
 
 TEST_F(LeftOutTest, PatternsAreForFilesOfAFolder) {
   const std::string file = put("src/a.jsonl", "{}\n");
-  EXPECT_THAT(RecordSource::open(file, {.include = {"*"}}), test::Fails(Errc::invalid_option).saying("a folder has"));
+  EXPECT_THAT(RecordSource::open(file, {.include = {"*"}}), Fails(Errc::invalid_option).saying("a folder has"));
 }
 
 TEST_F(LeftOutTest, PatternsBelongToAConversion) {
@@ -139,19 +136,19 @@ TEST_F(LeftOutTest, PatternsBelongToAConversion) {
     if (progress.records != 0) put("src/notes.txt", std::string(++changed, 'x'));  // nobody's business
     return progress.records < 700;
   };
-  ASSERT_THAT(convert(out_, wanted), test::Fails(ErrorKind::cancelled));
+  ASSERT_THAT(convert(out_, wanted), Fails(ErrorKind::cancelled));
   ASSERT_GT(changed, 0u);
   wanted.progress = {};
   ConvertOptions other = wanted;
   other.source.exclude = {"*.txt", "nothing"};
-  EXPECT_THAT(convert(out_, other), test::Fails(Errc::state_mismatch));
+  EXPECT_THAT(convert(out_, other), Fails(Errc::state_mismatch));
   const ConvertReport report = convert(out_, wanted).value();
   EXPECT_GT(report.kept_shards, 0u);
   EXPECT_EQ(report.sources.front().left_out, LeftOut{.excluded = 1});
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  EXPECT_TRUE(read_dataset(out_).records == all_);
   EXPECT_EQ(detail::identify_inputs({src}, {.exclude = {"*.txt"}}).value().content,
             detail::identify_inputs({src}, {.include = {"*.tfrecord*"}}).value().content);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -14,12 +14,8 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 struct Packing {
   const char* compression;
@@ -27,57 +23,57 @@ struct Packing {
   std::string (*pack)(std::string_view);
 };
 
-const Packing kGzip{"gz", "gz", test::gzip};
-const Packing kBzip2{"bz2:9", "bz2", [](std::string_view bytes) { return test::compress(bytes, Compression::bzip2); }};
-const Packing kZstd{"zstd:7", "zstd", [](std::string_view bytes) { return test::compress(bytes, Compression::zstd); }};
+const Packing kGzip{"gz", "gz", gzip};
+const Packing kBzip2{"bz2:9", "bz2", [](std::string_view bytes) { return compress(bytes, Compression::bzip2); }};
+const Packing kZstd{"zstd:7", "zstd", [](std::string_view bytes) { return compress(bytes, Compression::zstd); }};
 const Packing kPackings[] = {
     kGzip, kBzip2, kZstd, {"zstd", "zstd", kZstd.pack}, {"gz:6", "gz", kGzip.pack}, {"bz2", "bz2", kBzip2.pack}};
 
 std::string entry(const Packing& packing, std::uint64_t raw, std::uint64_t stored, std::size_t samples,
                   const std::string& hashes = "") {
-  return '{' + test::kMdsColumns + R"(,"compression":")" + packing.compression +
+  return '{' + kMdsColumns + R"(,"compression":")" + packing.compression +
          R"(","format":"mds","hashes":[],"raw_data":{"basename":"s.mds","bytes":)" + std::to_string(raw) +
          R"(,"hashes":{)" + hashes + R"(}},"samples":)" + std::to_string(samples) +
          R"(,"size_limit":67108864,"version":2,"zip_data":{"basename":"s.mds.)" + packing.suffix + R"(","bytes":)" +
          std::to_string(stored) + R"(,"hashes":{}}})";
 }
 
-class MdsCompressedTest : public test::FolderTest {
+class MdsCompressedTest : public FolderTest {
  protected:
   MdsCompressedTest() {
     std::filesystem::create_directory(root_);
     std::vector<std::string> samples;
     for (int i = 0; i < 3000; ++i) {
-      samples.push_back(test::mds_sample(i, 0, test::sample_records(1, 90, static_cast<std::uint64_t>(i)).front()));
+      samples.push_back(mds_sample(i, 0, sample_records(1, 90, static_cast<std::uint64_t>(i)).front()));
     }
-    large_ = test::mds_shard(samples);
+    large_ = mds_shard(samples);
   }
-  void put(const std::string& name, std::string_view bytes) { test::write_file(root_ + '/' + name, bytes); }
+  void put(const std::string& name, std::string_view bytes) { write_file(root_ + '/' + name, bytes); }
   void put_packed(const Packing& packing, const std::string& raw, std::size_t samples, const std::string& hashes = "") {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directory(root_);
     const std::string stored = packing.pack(raw);
     put(std::string("s.mds.") + packing.suffix, stored);
-    put("index.json", test::mds_index(entry(packing, raw.size(), stored.size(), samples, hashes)));
+    put("index.json", mds_index(entry(packing, raw.size(), stored.size(), samples, hashes)));
   }
   Error error_of() { return test::error_of(root_); }
 
   const std::string root_ = folder_ / "mds";
-  const std::string small_ = test::mds_shard({test::mds_sample(-5, 0x3C00, "one"), test::mds_sample(7, 0, "")});
+  const std::string small_ = mds_shard({mds_sample(-5, 0x3C00, "one"), mds_sample(7, 0, "")});
   std::string large_;
 };
 
 TEST_F(MdsCompressedTest, HoldsTheSamplesOfThePlainShard) {
   put("s.mds", large_);
-  put("index.json", test::mds_index(test::mds_entry("s.mds", large_.size(), 3000)));
-  const test::Records plain = test::read_source(root_).value();
+  put("index.json", mds_index(mds_entry("s.mds", large_.size(), 3000)));
+  const Records plain = read_source(root_).value();
   ASSERT_EQ(plain.size(), 3000u);
   for (const Packing& packing : kPackings) {
     put_packed(packing, large_, 3000);
-    const auto read = test::read_source(root_);
+    const auto read = read_source(root_);
     ASSERT_TRUE(read) << packing.compression << ": " << read.error().to_string();
     EXPECT_TRUE(*read == plain) << packing.compression;
-    EXPECT_THAT(test::parts_that_differ(root_), IsEmpty()) << packing.compression;
+    EXPECT_THAT(parts_that_differ(root_), IsEmpty()) << packing.compression;
   }
 }
 
@@ -97,8 +93,8 @@ TEST_F(MdsCompressedTest, TakesTheRawShardWhereItIsThere) {
   for (const char* const suffix : {"zstd", "br"}) {
     const Packing gone{suffix, suffix, nullptr};
     put("s.mds", small_);
-    put("index.json", test::mds_index(entry(gone, small_.size(), 17, 2)));
-    EXPECT_EQ(test::read_source(root_).value().size(), 2u) << suffix;
+    put("index.json", mds_index(entry(gone, small_.size(), 17, 2)));
+    EXPECT_EQ(read_source(root_).value().size(), 2u) << suffix;
   }
 }
 
@@ -106,9 +102,9 @@ TEST_F(MdsCompressedTest, RefusesABombAtOnce) {
   for (const Packing& packing : {kGzip, kBzip2, kZstd}) {
     const std::string stored = packing.pack(small_ + std::string(50'000'000, '\0'));
     put(std::string("s.mds.") + packing.suffix, stored);
-    put("index.json", test::mds_index(entry(packing, small_.size(), stored.size(), 2)));
+    put("index.json", mds_index(entry(packing, small_.size(), stored.size(), 2)));
     const Error bomb = error_of();
-    EXPECT_THAT(bomb, test::Fails(Errc::sidecar_mismatch)
+    EXPECT_THAT(bomb, Fails(Errc::sidecar_mismatch)
                           .in(root_ + "/s.mds." + packing.suffix)
                           .saying("more bytes than the " + std::to_string(small_.size()) + " in its index"));
     EXPECT_TRUE(bomb.offset().has_value());
@@ -121,9 +117,8 @@ TEST_F(MdsCompressedTest, FindsAnIndexThatDisagreesWithItsShard) {
     put(std::string("s.mds.") + packing.suffix, stored);
     for (const auto& [raw, kept] : std::map<std::uint64_t, std::uint64_t>{{small_.size(), stored.size() + 1},
                                                                           {small_.size() + 1, stored.size()}}) {
-      put("index.json", test::mds_index(entry(packing, raw, kept, 2)));
-      EXPECT_THAT(error_of(), test::Fails(ErrorKind::damaged).in(root_ + "/s.mds." + packing.suffix))
-          << packing.compression;
+      put("index.json", mds_index(entry(packing, raw, kept, 2)));
+      EXPECT_THAT(error_of(), Fails(ErrorKind::damaged).in(root_ + "/s.mds." + packing.suffix)) << packing.compression;
     }
   }
 }
@@ -134,7 +129,7 @@ TEST_F(MdsCompressedTest, FindsDamageCutsAndWhatFollows) {
     const std::string name = std::string("s.mds.") + packing.suffix;
     const auto read = [&](const std::string& bytes) {
       put(name, bytes);
-      put("index.json", test::mds_index(entry(packing, large_.size(), bytes.size(), 3000)));
+      put("index.json", mds_index(entry(packing, large_.size(), bytes.size(), 3000)));
       return error_of();
     };
     const Error cut = read(stored.substr(0, stored.size() / 2));
@@ -143,7 +138,7 @@ TEST_F(MdsCompressedTest, FindsDamageCutsAndWhatFollows) {
     const Error more = read(stored + "more");
     EXPECT_TRUE(more.is(Errc::decompression) || more.is(Errc::truncated))
         << packing.compression << ": " << more.to_string();
-    EXPECT_THAT(read(large_.substr(0, 1000)), test::Fails(Errc::decompression)) << packing.compression;
+    EXPECT_THAT(read(large_.substr(0, 1000)), Fails(Errc::decompression)) << packing.compression;
   }
 }
 
@@ -152,14 +147,14 @@ TEST_F(MdsCompressedTest, ChecksHashesWhereTheIndexHasThem) {
     const auto hash = detail::make_content_hash(name);
     const auto told = [&] { return '"' + std::string(name) + "\":\"" + hash->hex() + '"'; };
     put_packed(kZstd, large_, 3000, told());
-    EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).saying(name));
+    EXPECT_THAT(error_of(), Fails(Errc::sidecar_mismatch).saying(name));
     hash->add(as_bytes(large_).first(1));
     hash->add(as_bytes(large_).subspan(1));
     put_packed(kZstd, large_, 3000, told());
-    EXPECT_EQ(test::read_source(root_).value().size(), 3000u) << name;
+    EXPECT_EQ(read_source(root_).value().size(), 3000u) << name;
   }
   put_packed(kZstd, small_, 2, R"("of_tomorrow":"00")");
-  EXPECT_EQ(test::read_source(root_).value().size(), 2u) << "what is not known is not checked";
+  EXPECT_EQ(read_source(root_).value().size(), 2u) << "what is not known is not checked";
 }
 
 // As the authors of the functions publish them.
@@ -179,22 +174,22 @@ TEST_F(MdsCompressedTest, NamesWhatCanBeRead) {
   for (const char* const name : {"br", "br:11", "snappy", "rar"}) {
     const Packing packing{name, "x", nullptr};
     put("s.mds.x", "anything");
-    put("index.json", test::mds_index(entry(packing, 10, 8, 2)));
-    EXPECT_THAT(error_of(), test::Fails(Errc::unknown_format).in(root_ + "/index.json").saying("gz, bz2 and zstd"));
+    put("index.json", mds_index(entry(packing, 10, 8, 2)));
+    EXPECT_THAT(error_of(), Fails(Errc::unknown_format).in(root_ + "/index.json").saying("gz, bz2 and zstd"));
   }
 }
 
 TEST_F(MdsCompressedTest, SkipsSingleSamplesAndTheRestBehindDamage) {
-  std::string bad = test::mds_sample(2, 0, "bad");
+  std::string bad = mds_sample(2, 0, "bad");
   bad[0] = 9;
-  const std::string raw = test::mds_shard({test::mds_sample(1, 0, "a"), bad, test::mds_sample(3, 0, "c")});
+  const std::string raw = mds_shard({mds_sample(1, 0, "a"), bad, mds_sample(3, 0, "c")});
   put_packed(kBzip2, raw, 3, R"("xxh64":"ef46db3751d8e999")");
   std::vector<std::string> said;
   SourceOptions options{.on_error = OnError::skip};
   options.skipped = [&said](const SkippedRecord& record) { said.push_back(record.error.detail()); };
-  EXPECT_EQ(test::read_source(root_, options).value().size(), 2u);
+  EXPECT_EQ(read_source(root_, options).value().size(), 2u);
   EXPECT_THAT(said, ElementsAre(HasSubstr("sample 1"), HasSubstr("xxh64")));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

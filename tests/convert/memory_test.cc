@@ -14,7 +14,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/replaced_new.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
@@ -44,12 +44,12 @@ std::string sparse_tar(std::size_t bytes) {
   return tar;
 }
 
-class MemoryTest : public test::SourceTest {
+class MemoryTest : public SourceTest {
  protected:
   /// Bytes that reading all of a source takes at most, and what comes of it.
   std::size_t memory_of(const std::string& path, const SourceOptions& options, Result<void>& outcome) {
-    testing::forget_peak();
-    const std::size_t before = testing::allocated_bytes();
+    forget_peak();
+    const std::size_t before = allocated_bytes();
     outcome = [&]() -> Result<void> {
       auto source = RecordSource::open(path, options);
       if (!source) return source.error();
@@ -59,7 +59,7 @@ class MemoryTest : public test::SourceTest {
         if (!*record) return {};
       }
     }();
-    return testing::peak_bytes() - before;
+    return peak_bytes() - before;
   }
 };
 
@@ -78,7 +78,7 @@ TEST_F(MemoryTest, OfARowOfCommasIsThatOfTheRow) {
   const std::string commas(32 * kMiB, ',');
   Result<void> read;
   const std::size_t taken = memory_of(put("a.csv", "a,b\n" + commas + "\n"), {.format = SourceFormat::csv}, read);
-  EXPECT_THAT(read, test::Fails(Errc::malformed_input).saying(std::to_string(commas.size() + 1) + " fields for 2"));
+  EXPECT_THAT(read, Fails(Errc::malformed_input).saying(std::to_string(commas.size() + 1) + " fields for 2"));
   EXPECT_LT(taken, commas.size() * 3 + 4 * kMiB);
 }
 
@@ -86,7 +86,7 @@ TEST_F(MemoryTest, OfAHeaderOfCommasHasALimit) {
   const std::string commas(32 * kMiB, ',');
   Result<void> read;
   const std::size_t taken = memory_of(put("a.csv", commas + "\n"), {.format = SourceFormat::csv}, read);
-  EXPECT_THAT(read, test::Fails(Errc::malformed_input).saying("columns"));
+  EXPECT_THAT(read, Fails(Errc::malformed_input).saying("columns"));
   EXPECT_LT(taken, commas.size() * 3 + 64 * kMiB);
 }
 
@@ -96,12 +96,12 @@ TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {
   for (const OnError on_error : {OnError::fail, OnError::skip}) {
     ConvertOptions options{.sources = {folder_ / "lines"}, .from = SourceFormat::lines};
     options.source.on_error = on_error;
-    testing::set_memory_rule([](std::size_t bytes) { return bytes < 4 * kMiB; });
+    set_memory_rule([](std::size_t bytes) { return bytes < 4 * kMiB; });
     const auto converted = convert(folder_ / "out", options);
-    testing::set_memory_rule(nullptr);
-    ASSERT_THAT(converted, test::Fails(boost::system::errc::not_enough_memory).in(path));
+    set_memory_rule(nullptr);
+    ASSERT_THAT(converted, Fails(boost::system::errc::not_enough_memory).in(path));
   }
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -15,16 +15,12 @@
 #include "tests/support/fails.h"
 #include "writer/staging.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
-class MergeTest : public test::PartsTest {
+class MergeTest : public PartsTest {
  protected:
   static std::string lines_of(int count) {
     std::string text;
@@ -59,7 +55,7 @@ TEST_F(MergeTest, TakesMorePartsThanFilesThatMayBeOpen) {
     const OpenFiles few(24);
     const auto merged = merge(out_).value();
     EXPECT_EQ(merged.records, 600u);
-    EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
+    EXPECT_THAT(names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
     fs::remove_all(out_);
   }
 }
@@ -71,17 +67,17 @@ TEST_F(MergeTest, AndConversionsKeepOutOfEachOthersWay) {
   for (const auto access : {detail::FileLock::Access::shared, detail::FileLock::Access::exclusive}) {
     const detail::Staging taken = detail::Staging::open(out_, access, false).value();
     const bool shared = access == detail::FileLock::Access::shared;
-    EXPECT_THAT(merge(out_), test::Fails(Errc::busy).in(staged_));
+    EXPECT_THAT(merge(out_), Fails(Errc::busy).in(staged_));
     EXPECT_EQ(run_part(wanted, 1, 2).has_value(), shared) << "parts are converted side by side";
   }
   EXPECT_TRUE(merge(out_));
 }
 
 TEST_F(MergeTest, NothingToMergeIsAnError) {
-  EXPECT_THAT(merge(folder_ / "missing"), test::Fails(Errc::empty_input));
+  EXPECT_THAT(merge(folder_ / "missing"), Fails(Errc::empty_input));
   fs::create_directory(out_);
-  EXPECT_THAT(merge(out_), test::Fails(Errc::empty_input));
-  EXPECT_THAT(test::names_in(folder_ / ""), ElementsAre("out")) << "nor is anything made";
+  EXPECT_THAT(merge(out_), Fails(Errc::empty_input));
+  EXPECT_THAT(names_in(folder_ / ""), ElementsAre("out")) << "nor is anything made";
 }
 
 // Behind each step of a merging a process may be killed.
@@ -96,7 +92,7 @@ TEST_F(MergeTest, GoesOnWhereItWasKilled) {
     std::vector<std::string> marks = {".dovetail-lock"};
     for (std::uint32_t part = 0; part != 3; ++part) {
       ASSERT_TRUE(run_part(wanted, part, 3));
-      for (const char* suffix : {".conversion", ".dvt"}) marks.push_back(test::part_prefix(part, 3) + suffix);
+      for (const char* suffix : {".conversion", ".dvt"}) marks.push_back(part_prefix(part, 3) + suffix);
     }
     fs::rename(staged_, folder_ / "parts");
     const auto begin = [&](const std::string& place) {
@@ -114,7 +110,7 @@ TEST_F(MergeTest, GoesOnWhereItWasKilled) {
       EXPECT_FALSE(fs::exists(staged_)) << state;
     };
     begin(staged_);
-    test::write_file(staged_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
+    write_file(staged_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
     merges("while the manifest was written");
     begin(staged_);
     fs::copy(folder_ / "whole", staged_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
@@ -131,8 +127,8 @@ TEST_F(MergeTest, GoesOnWhereItWasKilled) {
       if (left == 1) break;  // no mark: the merging was at its end
       merges("with " + std::to_string(left) + " marks");
     }
-    EXPECT_THAT(merge(out_), test::Fails(Errc::empty_input)) << "nothing is left of it";
-    EXPECT_THAT(merge(out_, true), test::Fails(Errc::empty_input));
+    EXPECT_THAT(merge(out_), Fails(Errc::empty_input)) << "nothing is left of it";
+    EXPECT_THAT(merge(out_, true), Fails(Errc::empty_input));
     for (const char* folder : {"whole", "parts", "out", "out.partial"}) fs::remove_all(folder_ / folder);
   }
 }
@@ -143,7 +139,7 @@ TEST_F(MergeTest, AShardThatIsGoneIsNamedAndConvertedAgain) {
   for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
   for (const int shard : {0, 1, 6}) fs::remove(staged_ + "/shard-00000" + std::to_string(shard) + ".dvt");
   for (const std::uint32_t part : {0u, 1u}) {
-    EXPECT_THAT(merge(out_), test::Fails(Errc::unfinished)
+    EXPECT_THAT(merge(out_), Fails(Errc::unfinished)
                                  .saying("the shard is missing; convert the part again")
                                  .in(staged_ + (part == 0 ? "/shard-000000.dvt" : "/shard-000006.dvt")));
     EXPECT_FALSE(fs::exists(out_));
@@ -160,7 +156,7 @@ TEST_F(MergeTest, LeavesNoShardThatTheManifestDoesNotName) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   fs::copy_file(staged_ + "/shard-000009.dvt", staged_ + "/shard-000010.dvt");
   ASSERT_TRUE(merge(out_));
-  EXPECT_EQ(test::names_in(out_).size(), 11u);
+  EXPECT_EQ(names_in(out_).size(), 11u);
   EXPECT_TRUE(verify(out_).value().ok());
 }
 
@@ -194,7 +190,7 @@ TEST_F(MergeTest, LeavesNothingOfAnEarlierSplit) {
 TEST_F(MergeTest, PublishesNothingOfOthers) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string notes = put("out.partial/notes.txt", "mine");
-  EXPECT_THAT(merge(out_), test::Fails(Errc::already_exists).in(notes));
+  EXPECT_THAT(merge(out_), Fails(Errc::already_exists).in(notes));
   EXPECT_FALSE(fs::exists(out_));
   fs::remove(notes);
   EXPECT_TRUE(merge(out_));
@@ -203,16 +199,16 @@ TEST_F(MergeTest, PublishesNothingOfOthers) {
 TEST_F(MergeTest, DoNotReplaceADatasetUnasked) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 1)));
-  EXPECT_THAT(run_part(wanted, 0, 1), test::Fails(Errc::already_exists));
+  EXPECT_THAT(run_part(wanted, 0, 1), Fails(Errc::already_exists));
   ConvertOptions asked = wanted;
   asked.writer.shard.overwrite = true;
   ASSERT_TRUE(run_part(asked, 0, 1));
-  EXPECT_THAT(merge(out_), test::Fails(Errc::already_exists));
+  EXPECT_THAT(merge(out_), Fails(Errc::already_exists));
   EXPECT_FALSE(fs::exists(staged_ + "/manifest.dvt")) << "what is staged is no dataset";
-  EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
+  EXPECT_THAT(read_dataset(out_).records, ElementsAre("old"));
   ASSERT_TRUE(merge(out_, true));
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  EXPECT_TRUE(read_dataset(out_).records == all_);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -13,11 +13,10 @@
 #include "tests/support/fails.h"
 #include "writer/staging.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 using PartsTest = test::PartsTest;
 
@@ -48,7 +47,7 @@ TEST_F(PartsTest, AgreeOnAnIdWithoutBeingTold) {
   wanted.sources = {folder_ / "elsewhere/src"};
   ASSERT_TRUE(run_part(wanted, 1, 2));
   const DatasetId id = merge(out_).value().datasets.front().id;
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  EXPECT_TRUE(read_dataset(out_).records == all_);
   fs::remove_all(out_);
   wanted.writer.shard.codec = Codec::none;
   ASSERT_TRUE(run_part(wanted, 0, 1));
@@ -59,14 +58,14 @@ TEST_F(PartsTest, NamesThePartThatIsMissing) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 3));
   ASSERT_TRUE(run_part(wanted, 2, 3));
-  EXPECT_THAT(merge(out_), test::Fails(Errc::unfinished).saying("part 1 of 3 is missing"));
+  EXPECT_THAT(merge(out_), Fails(Errc::unfinished).saying("part 1 of 3 is missing"));
 
   ConvertOptions stopped = wanted;
   stopped.progress = [this](const ConvertProgress& progress) { return progress.records < all_.size() / 6; };
   stopped.jobs = 1;
   ASSERT_FALSE(run_part(stopped, 1, 3));
   ASSERT_TRUE(fs::exists(part_file(1, 3, ".conversion")));
-  EXPECT_THAT(merge(out_), test::Fails().saying("part 1 of 3 is not finished"));
+  EXPECT_THAT(merge(out_), Fails().saying("part 1 of 3 is not finished"));
   ASSERT_TRUE(run_part(wanted, 1, 3));
   EXPECT_TRUE(merge(out_));
 }
@@ -80,7 +79,7 @@ TEST_F(PartsTest, OfOtherOptionsAreRefused) {
   for (const bool resume : {true, false}) {
     other.resume = resume;
     EXPECT_THAT(run_part(other, 1, 2),
-                test::Fails(Errc::state_mismatch).saying("record_type is 'mine' here, but 'tfrecord' there"));
+                Fails(Errc::state_mismatch).saying("record_type is 'mine' here, but 'tfrecord' there"));
     EXPECT_EQ(files_below(staged_), before);
   }
   other.resume = false;
@@ -98,8 +97,7 @@ TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
   ASSERT_TRUE(run_part(wanted, 1, 2));
   fs::copy(folder_ / "first", staged_, fs::copy_options::recursive | fs::copy_options::skip_existing);
   const Files before = files_below(staged_);
-  EXPECT_THAT(merge(out_),
-              test::Fails(Errc::manifest_mismatch).saying("record_type is 'mine' here, but 'tfrecord' there"));
+  EXPECT_THAT(merge(out_), Fails(Errc::manifest_mismatch).saying("record_type is 'mine' here, but 'tfrecord' there"));
   EXPECT_EQ(files_below(staged_), before);
 }
 
@@ -108,9 +106,9 @@ TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   ASSERT_TRUE(run_part(wanted, 0, 2));
   const Files before = files_below(staged_);
   const auto refused = run_part(wanted, 0, 3);
-  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch).saying("conversion here has 2 parts, but this one has 3"));
-  EXPECT_THAT(refused.error().path(), HasSubstr(test::part_prefix(0, 2)));
-  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::state_mismatch)) << "all at once is one part";
+  ASSERT_THAT(refused, Fails(Errc::state_mismatch).saying("conversion here has 2 parts, but this one has 3"));
+  EXPECT_THAT(refused.error().path(), HasSubstr(part_prefix(0, 2)));
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::state_mismatch)) << "all at once is one part";
   EXPECT_EQ(files_below(staged_), before);
   ASSERT_TRUE(run_part(wanted, 1, 2));
   ASSERT_TRUE(merge(out_));
@@ -123,7 +121,7 @@ TEST_F(PartsTest, OfAnotherCountAreDroppedWhereThatIsAskedFor) {
   ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 2));
   wanted.resume = false;
-  EXPECT_THAT(run_part(wanted, 0, 3), test::Fails(Errc::state_mismatch)) << "a part drops its own work only";
+  EXPECT_THAT(run_part(wanted, 0, 3), Fails(Errc::state_mismatch)) << "a part drops its own work only";
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_FALSE(fs::exists(staged_));
 }
@@ -131,7 +129,7 @@ TEST_F(PartsTest, OfAnotherCountAreDroppedWhereThatIsAskedFor) {
 TEST_F(PartsTest, OfTwoCountsThatAreThereAreNotMerged) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 2));
   fs::copy(part_file(0, 2, ".dvt"), part_file(0, 3, ".dvt"));
-  EXPECT_THAT(merge(out_), test::Fails(Errc::manifest_mismatch));
+  EXPECT_THAT(merge(out_), Fails(Errc::manifest_mismatch));
 }
 
 // A folder that another process removes just then is made again.
@@ -143,7 +141,7 @@ TEST_F(PartsTest, FoldersThatComeAndGoAreTakenOrBusy) {
         const auto access = thread == 0 ? detail::FileLock::Access::exclusive : detail::FileLock::Access::shared;
         auto staging = detail::Staging::open(out_, access, false);
         if (!staging) {
-          EXPECT_THAT(staging, test::Fails(Errc::busy));
+          EXPECT_THAT(staging, Fails(Errc::busy));
           if (!staging.error().is(Errc::busy)) return;
           std::this_thread::yield();
           continue;
@@ -162,9 +160,8 @@ TEST_F(PartsTest, OnePartIsConvertedByOneProcessAtATime) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 2));
   const auto folder = detail::OutputFolder::open(staged_).value();
-  const auto held =
-      detail::FileLock::take(*folder, test::part_prefix(1, 2) + ".lock", detail::FileLock::Access::exclusive);
-  EXPECT_THAT(run_part(wanted, 1, 2), test::Fails(Errc::busy));
+  const auto held = detail::FileLock::take(*folder, part_prefix(1, 2) + ".lock", detail::FileLock::Access::exclusive);
+  EXPECT_THAT(run_part(wanted, 1, 2), Fails(Errc::busy));
   EXPECT_TRUE(run_part(wanted, 0, 2)) << "another one is none of its business";
 }
 
@@ -179,7 +176,7 @@ TEST_F(PartsTest, APartThatIsDroppedLeavesTheOthersAlone) {
   ASSERT_FALSE(run_part(stopped, 1, 3));
   Files others = before;
   std::erase_if(others, [](const auto& file) {
-    return file.first.starts_with(test::part_prefix(1, 3)) || file.first == "shard-000003.dvt" ||
+    return file.first.starts_with(part_prefix(1, 3)) || file.first == "shard-000003.dvt" ||
            file.first == "shard-000004.dvt" || file.first == "shard-000005.dvt";
   });
   EXPECT_EQ(files_below(staged_), others);
@@ -193,8 +190,7 @@ TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
   std::string text;
   for (int i = 0; i < 3000; ++i)
     text += i % 3 == 0 || i > 2500 ? "{\"bad\":\n" : "{\"i\": " + std::to_string(i) + "}\n";
-  ConvertOptions wanted =
-      options({put("a.jsonl", text), put("b.jsonl.gz", test::gzip(text)), put("c.tar", "no tar")}, 10);
+  ConvertOptions wanted = options({put("a.jsonl", text), put("b.jsonl.gz", gzip(text)), put("c.tar", "no tar")}, 10);
   wanted.from = SourceFormat::jsonl;
   wanted.source.on_error = OnError::skip;
   for (const bool shuffled : {false, true}) {
@@ -215,7 +211,7 @@ TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
 // first `most`.
 void rewrite_part(const std::string& path, const std::string& old, const std::string& text, std::size_t most = ~0ull) {
   RecordReader reader = RecordReader::open(path).value();
-  test::Records records;
+  Records records;
   while (const auto record = reader.next().value()) records.emplace_back(as_chars(*record));
   records.resize(std::min(records.size(), most));
   ASSERT_NE(records.front().find(old), std::string::npos);
@@ -238,14 +234,14 @@ TEST_F(PartsTest, AreRecoveredFromTheirFolder) {
     if (damaged) fs::resize_file(staged_ + "/shard-000000.dvt", fs::file_size(staged_ + "/shard-000000.dvt") - 1);
     const RecoverReport saved = recover(staged_, folder_ / "saved").value();
     EXPECT_EQ(saved.shards.size(), 5u);
-    const test::Records records = test::read_dataset(folder_ / "saved").records;
+    const Records records = read_dataset(folder_ / "saved").records;
     ASSERT_GT(records.size(), 300u);
     EXPECT_TRUE(std::equal(records.begin(), records.end(), all_.begin())) << "of part 0 all, and nothing else";
-    EXPECT_THAT(recover(manifest, folder_ / "alone.dvt"), test::Fails(Errc::unknown_format));
+    EXPECT_THAT(recover(manifest, folder_ / "alone.dvt"), Fails(Errc::unknown_format));
     EXPECT_FALSE(Dataset::open(manifest)) << "facts are no records";
-    EXPECT_THAT(Dataset::open(staged_), test::Fails(Errc::unfinished));
+    EXPECT_THAT(Dataset::open(staged_), Fails(Errc::unfinished));
     const detail::Staging taken = detail::Staging::open(out_, detail::FileLock::Access::shared, false).value();
-    EXPECT_THAT(recover(staged_, folder_ / "again"), test::Fails(Errc::unfinished)) << "somebody is at work there";
+    EXPECT_THAT(recover(staged_, folder_ / "again"), Fails(Errc::unfinished)) << "somebody is at work there";
     fs::remove_all(folder_ / "saved");
     fs::remove_all(staged_);
   }
@@ -262,7 +258,7 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
     const std::string text = "split.1 " + name + '\n';
     rewrite_part(path, now, text);
     now = text;
-    EXPECT_THAT(merge(out_), test::Fails(Errc::bad_message).in(path)) << name;
+    EXPECT_THAT(merge(out_), Fails(Errc::bad_message).in(path)) << name;
     EXPECT_FALSE(fs::exists(out_));
   }
   EXPECT_FALSE(fs::exists(folder_ / "absolute"));
@@ -275,7 +271,7 @@ TEST_F(PartsTest, AManifestWithoutADatasetIsRefused) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string path = part_file(0, 1, ".dvt");
   rewrite_part(path, "", "", 1);
-  EXPECT_THAT(merge(out_), test::Fails(Errc::bad_message).saying("it has no dataset").in(path));
+  EXPECT_THAT(merge(out_), Fails(Errc::bad_message).saying("it has no dataset").in(path));
   EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt")) << "nothing was renamed";
 }
 
@@ -283,22 +279,22 @@ TEST_F(PartsTest, ACountOfPartsThatNoConversionHasIsRefusedAtOnce) {
   put("out.partial/.dovetail-lock", "");
   put("out.partial/.dovetail-part-00000-of-4294967295.dvt", "");
   const auto refused = merge(out_);
-  ASSERT_THAT(refused, test::Fails(Errc::manifest_mismatch));
+  ASSERT_THAT(refused, Fails(Errc::manifest_mismatch));
   EXPECT_THAT(refused.error().path(), HasSubstr(".dovetail-part-00000-of-4294967295"));
   fs::remove(staged_ + "/.dovetail-part-00000-of-4294967295.dvt");
   put("out.partial/.dovetail-part-00001-of-100000.dvt", "");
-  EXPECT_THAT(merge(out_), test::Fails().saying("part 0 of 100000 is missing"));
+  EXPECT_THAT(merge(out_), Fails().saying("part 0 of 100000 is missing"));
 }
 
 TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string path = part_file(0, 1, ".dvt");
-  const test::Bytes bytes = test::read_file(path);
+  const Bytes bytes = read_file(path);
   for (std::size_t at = 0; at < bytes.size(); at += 13) {
     if (bytes[at] == std::byte{0}) continue;  // perhaps padding, which no checksum covers
     std::string damaged(as_chars(bytes));
     damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
-    test::write_file(path, damaged);
+    write_file(path, damaged);
     const auto merged = merge(out_);
     if (merged) FAIL() << "a changed byte at " << at << " was not noticed";
     if (merged.error().kind() != ErrorKind::damaged) FAIL() << at << ": " << merged.error().to_string();
@@ -306,4 +302,4 @@ TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -17,22 +17,18 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 class RecordSourceTest : public test::SourceTest {
  protected:
   RecordSourceTest() { fs::create_directory(root_); }
 
   void put(const std::string& name, std::string_view bytes) { SourceTest::put("source/" + name, bytes); }
-  test::Records read(SourceFormat format = SourceFormat::detect) {
-    return test::read_source(root_, {.format = format, .records = RecordForm::raw}).value();
+  Records read(SourceFormat format = SourceFormat::detect) {
+    return read_source(root_, {.format = format, .records = RecordForm::raw}).value();
   }
   Error error_of(const std::string& name, SourceFormat format = SourceFormat::detect) {
     return test::error_of(name.empty() ? root_ : root_ + '/' + name, {.format = format});
@@ -79,10 +75,10 @@ TEST_F(RecordSourceTest, KnowsTheFileOfEachRecord) {
 }
 
 TEST_F(RecordSourceTest, TakesEmptyAndLargeFiles) {
-  const std::string large = test::noise(3 << 20, 1);
+  const std::string large = noise(3 << 20, 1);
   put("a", "");
   put("b", large);
-  const test::Records records = read();
+  const Records records = read();
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0], "");
   EXPECT_TRUE(records[1] == large);
@@ -123,35 +119,34 @@ TEST_F(RecordSourceTest, NamesTheFileThatVanished) {
   RecordSource source = RecordSource::open(root_).value();
   ASSERT_TRUE(source.next().value());
   fs::remove(root_ + "/b");
-  EXPECT_THAT(source.next(), test::Fails(boost::system::errc::no_such_file_or_directory).in(root_ + "/b"));
+  EXPECT_THAT(source.next(), Fails(boost::system::errc::no_such_file_or_directory).in(root_ + "/b"));
   EXPECT_EQ(error_of("b").code(), boost::system::errc::no_such_file_or_directory);
 }
 
 TEST_F(RecordSourceTest, RefusesFilesAboveTheLimit) {
   put("a", "12345");
-  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 5, .records = RecordForm::raw}).value(),
-              ElementsAre("12345"));
-  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 4, .records = RecordForm::raw}),
-              test::Fails(Errc::record_too_large).in(root_ + "/a"));
+  EXPECT_THAT(read_source(root_, {.max_record_bytes = 5, .records = RecordForm::raw}).value(), ElementsAre("12345"));
+  EXPECT_THAT(read_source(root_, {.max_record_bytes = 4, .records = RecordForm::raw}),
+              Fails(Errc::record_too_large).in(root_ + "/a"));
 }
 
 // The kernel's own files have a size of 0 and bytes all the same, as a file has that grows while it
 // is read.
 TEST_F(RecordSourceTest, NoticesThatAFileIsNotOfItsSize) {
   fs::create_symlink("/proc/self/status", root_ + "/status");
-  EXPECT_THAT(error_of(""), test::Fails(Errc::file_changed).in(root_ + "/status"));
+  EXPECT_THAT(error_of(""), Fails(Errc::file_changed).in(root_ + "/status"));
 }
 
 TEST_F(RecordSourceTest, RefusesAFolderWithoutFiles) {
-  EXPECT_THAT(error_of(""), test::Fails(Errc::empty_input).in(root_));
+  EXPECT_THAT(error_of(""), Fails(Errc::empty_input).in(root_));
   fs::create_directories(root_ + "/only/folders");
   EXPECT_TRUE(error_of("").is(Errc::empty_input));
 }
 
 TEST_F(RecordSourceTest, ReadsAFolderOfTfrecordsByName) {
-  put("b-00001-of-00002.tfrecord.gz", test::gzip(test::tfrecord_bytes({"3"})));
-  put("b-00000-of-00002.tfrecord.gz", test::gzip(""));
-  put("a.tfrecord", test::tfrecord_bytes({"1", "2"}));
+  put("b-00001-of-00002.tfrecord.gz", gzip(tfrecord_bytes({"3"})));
+  put("b-00000-of-00002.tfrecord.gz", gzip(""));
+  put("a.tfrecord", tfrecord_bytes({"1", "2"}));
   put("c.tfrecord", "");
   EXPECT_THAT(read(), ElementsAre("1", "2", "3"));
   RecordSource source = RecordSource::open(root_).value();
@@ -161,19 +156,19 @@ TEST_F(RecordSourceTest, ReadsAFolderOfTfrecordsByName) {
 }
 
 TEST_F(RecordSourceTest, DoesNotChooseForAFolderOfTfrecordsAndOtherFiles) {
-  put("a.tfrecord", test::tfrecord_bytes({"1"}));
+  put("a.tfrecord", tfrecord_bytes({"1"}));
   put("README", "x");
-  EXPECT_THAT(error_of(""), test::Fails(Errc::unknown_format).saying("1 of 2 files"));
+  EXPECT_THAT(error_of(""), Fails(Errc::unknown_format).saying("1 of 2 files"));
   EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1"));
   EXPECT_EQ(read(SourceFormat::folder).size(), 2u);
 }
 
 TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
-  put("x", test::tfrecord_bytes({"1"}));
-  put("y", test::zlib(test::tfrecord_bytes({"2"})));
-  put("part.gz", test::zlib(test::tfrecord_bytes({"3"})));
+  put("x", tfrecord_bytes({"1"}));
+  put("y", test::zlib(tfrecord_bytes({"2"})));
+  put("part.gz", test::zlib(tfrecord_bytes({"3"})));
   const std::string part = root_ + "/part.gz";
-  EXPECT_THAT(test::read_source(part, {.format = SourceFormat::tfrecord}).value(), ElementsAre("3"))
+  EXPECT_THAT(read_source(part, {.format = SourceFormat::tfrecord}).value(), ElementsAre("3"))
       << "TensorFlow writes zlib under any name";
   std::filesystem::remove(part);
   EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1", "2"));
@@ -195,46 +190,46 @@ TEST_F(RecordSourceTest, RecognisesNamesOfTfrecords) {
 
 TEST_F(RecordSourceTest, TakesTextForLines) {
   put("text", "one\r\ntwo\n\nlast");
-  EXPECT_THAT(test::read_source(root_ + "/text").value(), ElementsAre("one", "two", "", "last"));
+  EXPECT_THAT(read_source(root_ + "/text").value(), ElementsAre("one", "two", "", "last"));
   put("begins like zlib", "x^2 + 1\n");
-  EXPECT_THAT(test::read_source(root_ + "/begins like zlib").value(), ElementsAre("x^2 + 1"));
-  put("text.gz", test::gzip("one\n") + test::gzip("two"));
+  EXPECT_THAT(read_source(root_ + "/begins like zlib").value(), ElementsAre("x^2 + 1"));
+  put("text.gz", gzip("one\n") + gzip("two"));
   RecordSource source = RecordSource::open(root_ + "/text.gz").value();
   EXPECT_EQ(source.format(), SourceFormat::lines);
-  EXPECT_THAT(test::read_source(std::move(source)).value(), ElementsAre("one", "two"));
+  EXPECT_THAT(read_source(std::move(source)).value(), ElementsAre("one", "two"));
 }
 
 TEST_F(RecordSourceTest, TakesAnythingForLinesWhereThatIsSaid) {
   put("a", std::string("one\n\0two", 8));
   put("b", "");
   EXPECT_THAT(read(SourceFormat::lines), ElementsAre("one", std::string("\0two", 4)));
-  EXPECT_THAT(test::read_source(root_ + "/b", {.format = SourceFormat::lines}).value(), IsEmpty());
+  EXPECT_THAT(read_source(root_ + "/b", {.format = SourceFormat::lines}).value(), IsEmpty());
 }
 
 TEST_F(RecordSourceTest, ReadsLinesThatSpanPieces) {
-  test::Records lines;
+  Records lines;
   std::string text;
   for (int i = 0; i < 5; ++i) {
     lines.push_back(std::string(700'000 + static_cast<std::size_t>(i), 'x'));
     text += lines.back() + '\n';
   }
   put("text", text);
-  EXPECT_TRUE(test::read_source(root_ + "/text").value() == lines);
+  EXPECT_TRUE(read_source(root_ + "/text").value() == lines);
 }
 
 TEST_F(RecordSourceTest, RefusesLinesAboveTheLimitByPlace) {
   put("text", "one\nthree\n");
-  EXPECT_THAT(test::read_source(root_ + "/text", {.max_record_bytes = 4, .records = RecordForm::raw}),
-              test::Fails(Errc::record_too_large).in(root_ + "/text").at(4u));
+  EXPECT_THAT(read_source(root_ + "/text", {.max_record_bytes = 4, .records = RecordForm::raw}),
+              Fails(Errc::record_too_large).in(root_ + "/text").at(4u));
 }
 
 TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
   put("binary", std::string("\x89PNG\0\0", 6));
-  put("binary.gz", test::gzip(std::string("\x89PNG\0\0", 6)));
+  put("binary.gz", gzip(std::string("\x89PNG\0\0", 6)));
   put("empty", "");
   for (const char* name : {"binary", "binary.gz", "empty"}) {
     EXPECT_THAT(error_of(name),
-                test::Fails(Errc::unknown_format).of(ErrorKind::usage).in(root_ + '/' + name).saying("--from tfrecord"))
+                Fails(Errc::unknown_format).of(ErrorKind::usage).in(root_ + '/' + name).saying("--from tfrecord"))
         << name;
   }
   EXPECT_TRUE(error_of("binary", SourceFormat::folder).is(Errc::unknown_format)) << "a file is no folder";
@@ -242,22 +237,22 @@ TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
 
 TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
   put("a.jsonl", "{\"a\": \n{\"a\": 2}\n");
-  put("a.ndjson.gz", test::gzip("no JSON\n"));
+  put("a.ndjson.gz", gzip("no JSON\n"));
   put("array.json", "[\n{\"a\": 1},\n{\"a\": 2}\n]\n");
   put("pretty.json", "{\n  \"a\": 1\n}\n");
   for (const char* name : {"a.jsonl", "a.ndjson.gz", "array.json", "pretty.json"}) {
-    EXPECT_THAT(error_of(name), test::Fails(Errc::unknown_format)
+    EXPECT_THAT(error_of(name), Fails(Errc::unknown_format)
                                     .saying("its first line is not a JSON object")
                                     .saying("--from jsonl")
                                     .saying("--from lines"))
         << name;
   }
-  EXPECT_EQ(test::read_source(root_ + "/array.json", {.format = SourceFormat::lines}).value().size(), 4u);
+  EXPECT_EQ(read_source(root_ + "/array.json", {.format = SourceFormat::lines}).value().size(), 4u);
   put("comma.jsonl", "{\"a\": 1,}\n{\"a\": 2}\n");
-  put("nan.jsonl.gz", test::gzip("{\"a\": NaN}\n"));
+  put("nan.jsonl.gz", gzip("{\"a\": NaN}\n"));
   for (const auto& [name, says] :
        {std::pair("comma.jsonl", "byte 8: "), {"nan.jsonl.gz", "byte 6: NaN; write null; "}}) {
-    EXPECT_THAT(error_of(name), test::Fails(Errc::unknown_format).saying("its first line is not JSON: ").saying(says));
+    EXPECT_THAT(error_of(name), Fails(Errc::unknown_format).saying("its first line is not JSON: ").saying(says));
   }
 
   put("a.tfrecord", "some text\n");
@@ -277,11 +272,11 @@ TEST_F(RecordSourceTest, AdvisesNoFormatThatCannotBeRead) {
   for (const char* bytes : {"some text\n", "\x89PNG\x01\x02\x03"}) {
     put("one.mds", bytes);
     const Error mds = error_of("one.mds");
-    EXPECT_THAT(mds, test::Fails(Errc::unknown_format).saying("index.json; give the folder that holds it"));
+    EXPECT_THAT(mds, Fails(Errc::unknown_format).saying("index.json; give the folder that holds it"));
     EXPECT_THAT(mds.detail(), Not(HasSubstr("--from mds")));
     put("one.dvt", bytes);
     const Error shard = error_of("one.dvt");
-    EXPECT_THAT(shard, test::Fails(Errc::not_dovetail).saying("`dovetail recover " + root_ + "/one.dvt TARGET`"));
+    EXPECT_THAT(shard, Fails(Errc::not_dovetail).saying("`dovetail recover " + root_ + "/one.dvt TARGET`"));
     EXPECT_THAT(shard.detail(), Not(HasSubstr("--from dovetail")));
   }
   put("one.mds", "some text\n");
@@ -295,7 +290,7 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
     ASSERT_TRUE(writer.append(as_bytes("record")));
     ASSERT_TRUE(writer.finish());
   }
-  std::string bytes(as_chars(test::read_file(root_ + "/one.dvt")));
+  std::string bytes(as_chars(read_file(root_ + "/one.dvt")));
   bytes[0] = 'X';
   put("one.dvt", bytes);
   put("by its end", bytes);
@@ -304,9 +299,9 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
                                      {"by its end", "by its end"},
                                      {"empty.dvt", "empty.dvt"},
                                      {"one.d*", "one.dvt"}}) {
-    EXPECT_THAT(error_of(source), test::Fails(Errc::not_dovetail)
-                                      .in(root_ + '/' + file)
-                                      .saying("`dovetail recover " + root_ + '/' + file + " TARGET`"))
+    EXPECT_THAT(
+        error_of(source),
+        Fails(Errc::not_dovetail).in(root_ + '/' + file).saying("`dovetail recover " + root_ + '/' + file + " TARGET`"))
         << source;
   }
   bytes[0] = '\x89';
@@ -317,28 +312,28 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
 }
 
 TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
-  put("a.tfrecord", 'X' + test::tfrecord_bytes({"1", "2"}));
-  put("b.tfrecord.gz", test::gzip('X' + test::tfrecord_bytes({"1", "2"})));
+  put("a.tfrecord", 'X' + tfrecord_bytes({"1", "2"}));
+  put("b.tfrecord.gz", gzip('X' + tfrecord_bytes({"1", "2"})));
   for (const char* const name : {"a.tfrecord", "b.tfrecord.gz"}) {
-    EXPECT_THAT(error_of(name), test::Fails(Errc::malformed_input).in(root_ + '/' + name));
+    EXPECT_THAT(error_of(name), Fails(Errc::malformed_input).in(root_ + '/' + name));
   }
-  put("empty.tfrecord.gz", test::gzip(""));  // as TensorFlow writes one without records
+  put("empty.tfrecord.gz", gzip(""));  // as TensorFlow writes one without records
   EXPECT_TRUE(error_of("empty.tfrecord.gz").is(Errc::unknown_format));
   EXPECT_TRUE(RecordSource::open(root_ + "/empty.tfrecord.gz", {.format = SourceFormat::tfrecord}));
 }
 
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
-  put("a.tfrecord", test::tfrecord_bytes({"1"}));
-  EXPECT_THAT(error_of("*.tfrecord"), test::Fails(Errc::unknown_format)
+  put("a.tfrecord", tfrecord_bytes({"1"}));
+  EXPECT_THAT(error_of("*.tfrecord"), Fails(Errc::unknown_format)
                                           .in(root_ + "/*.tfrecord")
                                           .saying("to the shell, without quotes, or to glob.glob in Python, and"));
   EXPECT_TRUE(error_of("*.nothing").is(Errc::empty_input));
   EXPECT_THAT(error_of("*.nothing", SourceFormat::tfrecord),
-              test::Fails(ErrorKind::io).saying("to the shell, without quotes, or to glob.glob in Python, and"));
+              Fails(ErrorKind::io).saying("to the shell, without quotes, or to glob.glob in Python, and"));
 }
 
 TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {
-  put("a", test::gzip(test::tfrecord_bytes({"1"})));
+  put("a", gzip(tfrecord_bytes({"1"})));
   EXPECT_EQ(RecordSource::open(root_ + "/a").value().compression(), Compression::gzip);
 }
 
@@ -346,7 +341,7 @@ TEST_F(RecordSourceTest, SaysThatItIsClosedAfterAMove) {
   put("a", "1\n");
   RecordSource source = RecordSource::open(root_ + "/a").value();
   const RecordSource taken = std::move(source);
-  EXPECT_THAT(source.next(), test::Fails(Errc::closed));
+  EXPECT_THAT(source.next(), Fails(Errc::closed));
 }
 
 TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {
@@ -356,11 +351,11 @@ TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {
   ASSERT_TRUE(dataset.finish());
   for (const char* name : {"shard.dvt", "dataset"}) {
     for (const SourceFormat format : {SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::csv}) {
-      EXPECT_THAT(error_of(name, format), test::Fails(Errc::unknown_format).saying("already packed")) << name;
+      EXPECT_THAT(error_of(name, format), Fails(Errc::unknown_format).saying("already packed")) << name;
     }
     EXPECT_TRUE(error_of(name).is(Errc::empty_input)) << "no record is in it";
   }
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -12,13 +12,8 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-using test::le;
 
 const std::string kMagic = le(0xCED7230A, 4);
 
@@ -77,25 +72,25 @@ class RecordioSourceTest : public test::SourceFileTest {
 };
 
 TEST_F(RecordioSourceTest, JoinsThePartsOfARecord) {
-  const test::Records records = {
-      "", "x", kMagic, "abcd" + kMagic + "efgh" + kMagic + kMagic, "odd" + kMagic, test::noise(3 << 20, 1)};
+  const Records records = {
+      "", "x", kMagic, "abcd" + kMagic + "efgh" + kMagic + kMagic, "odd" + kMagic, noise(3 << 20, 1)};
   std::string bytes;
   for (const std::string& record : records) bytes += recordio(record);
   RecordSource source = RecordSource::open(put(bytes)).value();
   EXPECT_EQ(source.format(), SourceFormat::recordio);
   EXPECT_FALSE(source.makes_examples());
-  EXPECT_TRUE(test::read_source(std::move(source)).value() == records);
+  EXPECT_TRUE(read_source(std::move(source)).value() == records);
 }
 
 TEST_F(RecordioSourceTest, MakesExamplesOfImages) {
   put(recordio(image({2.5f}, 7, "\xFF\xD8\xFF...")) + recordio(image({1, 0, 3}, 8, "\xFF\xD8\xFF")));
   RecordSource source = RecordSource::open(path_).value();
   EXPECT_TRUE(source.makes_examples());
-  const test::Records records = test::read_source(std::move(source)).value();
-  EXPECT_EQ(test::example_text(records[0]), "id=[7] image=<\xFF\xD8\xFF...> label=(2.5)");
-  EXPECT_EQ(test::example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1 0 3)");
+  const Records records = read_source(std::move(source)).value();
+  EXPECT_EQ(example_text(records[0]), "id=[7] image=<\xFF\xD8\xFF...> label=(2.5)");
+  EXPECT_EQ(example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1 0 3)");
   const SourceOptions raw{.records = RecordForm::raw};
-  EXPECT_EQ(test::read_source(path_, raw).value()[0], image({2.5f}, 7, "\xFF\xD8\xFF..."));
+  EXPECT_EQ(read_source(path_, raw).value()[0], image({2.5f}, 7, "\xFF\xD8\xFF..."));
   put(recordio("short"));
   EXPECT_TRUE(error_of({.records = RecordForm::example}).is(Errc::malformed_input));
   put(recordio(le(1000, 4) + std::string(30, 'x')));
@@ -104,7 +99,7 @@ TEST_F(RecordioSourceTest, MakesExamplesOfImages) {
 
 TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
   put(recordio("one") + recordio("three") + recordio("two"));
-  test::write_file(index_, "13\t0\n7\t28\n5\t12\n");
+  write_file(index_, "13\t0\n7\t28\n5\t12\n");
   RecordSource source = RecordSource::open(path_).value();
   std::vector<std::string> keys;
   while (source.next().value()) keys.emplace_back(source.key());
@@ -112,23 +107,23 @@ TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
   EXPECT_EQ(RecordSource::open(folder_.path()).value().files(), 1u) << "the index holds no records";
   std::filesystem::remove(index_);
   std::filesystem::create_symlink("gone", index_);
-  EXPECT_THAT(test::read_source(path_), test::Fails().in(index_)) << "it was not fetched";
+  EXPECT_THAT(read_source(path_), Fails().in(index_)) << "it was not fetched";
 }
 
 // Its offsets are those of the plain file.
 TEST_F(RecordioSourceTest, ReadsACompressedFileWithoutItsIndex) {
   const std::string first = recordio(image({2.5f}, 7, "\xFF\xD8\xFF"));
-  const std::string packed = test::gzip(first + recordio(image({1}, 8, "\xFF\xD8\xFF")));
-  test::write_file(index_, "1\t0\n2\t" + std::to_string(first.size()) + '\n');
-  test::write_file(folder_ / "input.rec.gz", packed);
+  const std::string packed = gzip(first + recordio(image({1}, 8, "\xFF\xD8\xFF")));
+  write_file(index_, "1\t0\n2\t" + std::to_string(first.size()) + '\n');
+  write_file(folder_ / "input.rec.gz", packed);
   for (const std::string& path : {folder_ / "input.rec.gz", folder_ / ""}) {
-    const test::Records records = test::read_source(path).value();
+    const Records records = read_source(path).value();
     ASSERT_EQ(records.size(), 2u);
-    EXPECT_EQ(test::example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1)");
-    EXPECT_THAT(test::parts_that_differ(path), IsEmpty());
+    EXPECT_EQ(example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1)");
+    EXPECT_THAT(parts_that_differ(path), IsEmpty());
   }
   std::filesystem::remove(folder_ / "input.rec.gz");
-  EXPECT_EQ(test::read_source(put(packed)).value().size(), 2u) << "whatever its name is";
+  EXPECT_EQ(read_source(put(packed)).value().size(), 2u) << "whatever its name is";
 }
 
 TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
@@ -144,18 +139,18 @@ TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
       {"", "only 0 records"},
   };
   for (const auto& [index, says] : kCases) {
-    test::write_file(index_, index);
-    EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).in(index_).saying(says)) << index;
+    write_file(index_, index);
+    EXPECT_THAT(error_of(), Fails(Errc::sidecar_mismatch).in(index_).saying(says)) << index;
   }
 }
 
 TEST_F(RecordioSourceTest, DoesNotReadAnIndexThatIsFarTooLong) {
   put(recordio("one"));
-  test::write_file(index_, "0\t0\n");
+  write_file(index_, "0\t0\n");
   std::filesystem::resize_file(index_, std::uintmax_t{1} << 40);  // sparse
-  EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).in(index_).saying("too many"));
-  test::write_file(index_, std::string(100'000, 'k') + "\t0\n");
-  EXPECT_TRUE(test::read_source(path_)) << "a long key is none of its business";
+  EXPECT_THAT(error_of(), Fails(Errc::sidecar_mismatch).in(index_).saying("too many"));
+  write_file(index_, std::string(100'000, 'k') + "\t0\n");
+  EXPECT_TRUE(read_source(path_)) << "a long key is none of its business";
 }
 
 TEST_F(RecordioSourceTest, FindsEveryCutWithinARecord) {
@@ -178,7 +173,7 @@ TEST_F(RecordioSourceTest, NamesWhatIsNoRecord) {
   };
   for (const auto& [bytes, says] : kCases) {
     put(good + std::string(bytes.data(), std::max<std::size_t>(bytes.size(), 8)));
-    EXPECT_THAT(error_of(), test::Fails(Errc::malformed_input).at(12u).saying(says)) << says;
+    EXPECT_THAT(error_of(), Fails(Errc::malformed_input).at(12u).saying(says)) << says;
   }
   put(part(0, "12345"));
   EXPECT_TRUE(error_of({.max_record_bytes = 4}).is(Errc::record_too_large));
@@ -194,7 +189,7 @@ TEST_F(RecordioSourceTest, GoesOnAtTheNextEntryOfTheIndexInAllRanges) {
   for (std::uint64_t i = 0; i < 60; ++i) {
     begins.push_back(bytes.size());
     index += std::to_string(i) + '\t' + std::to_string(bytes.size()) + '\n';
-    records.push_back(test::noise(20 + i * 37 % 900, i));
+    records.push_back(noise(20 + i * 37 % 900, i));
     bytes += recordio(records.back());
   }
   const SourceOptions skip{.format = SourceFormat::recordio, .on_error = OnError::skip};
@@ -209,12 +204,12 @@ TEST_F(RecordioSourceTest, GoesOnAtTheNextEntryOfTheIndexInAllRanges) {
   damage(59, "xxxx");
   std::erase(records, "");
   put(bytes);
-  EXPECT_EQ(test::read_source(path_, skip).value().size(), 10u) << "without an index the rest of the file is lost";
-  EXPECT_THAT(test::parts_that_differ(path_, skip), IsEmpty());
-  test::write_file(index_, index);
+  EXPECT_EQ(read_source(path_, skip).value().size(), 10u) << "without an index the rest of the file is lost";
+  EXPECT_THAT(parts_that_differ(path_, skip), IsEmpty());
+  write_file(index_, index);
   RecordSource source = RecordSource::open(path_, skip).value();
   std::vector<std::string> keys;
-  test::Records read;
+  Records read;
   for (auto record = source.next().value(); record; record = source.next().value()) {
     keys.emplace_back(source.key());
     read.emplace_back(as_chars(*record));
@@ -222,7 +217,7 @@ TEST_F(RecordioSourceTest, GoesOnAtTheNextEntryOfTheIndexInAllRanges) {
   EXPECT_TRUE(read == records);
   EXPECT_EQ(source.skipped(), 5u);
   EXPECT_THAT(std::vector<std::string>(keys.begin() + 8, keys.begin() + 12), ElementsAre("8", "9", "11", "12"));
-  EXPECT_THAT(test::parts_that_differ(path_, skip), IsEmpty());
+  EXPECT_THAT(parts_that_differ(path_, skip), IsEmpty());
 }
 
 TEST_F(RecordioSourceTest, ReadsNoFurtherThanTheIndexSaysThatARecordReaches) {
@@ -235,7 +230,7 @@ TEST_F(RecordioSourceTest, ReadsNoFurtherThanTheIndexSaysThatARecordReaches) {
     bytes += kMagic + le((kRecords - i) * 8, 4);
   }
   put(bytes + recordio("good"));
-  test::write_file(index_, index + "last\t" + std::to_string(bytes.size()) + '\n');
+  write_file(index_, index + "last\t" + std::to_string(bytes.size()) + '\n');
   const std::uint64_t before = bytes_read();
   const SourceOptions skip{.format = SourceFormat::recordio, .on_error = OnError::skip};
   RecordSource source = RecordSource::open(path_, skip).value();
@@ -250,13 +245,13 @@ TEST_F(RecordioSourceTest, HoldsEachRecordOnceInRanges) {
   std::string index;
   for (std::uint64_t i = 0; i < 400; ++i) {
     index += std::to_string(i) + '\t' + std::to_string(bytes.size()) + '\n';
-    bytes += recordio(test::noise(i * 37 % 900, i));
+    bytes += recordio(noise(i * 37 % 900, i));
   }
   put(bytes);
-  EXPECT_THAT(test::parts_that_differ(path_), IsEmpty());
-  test::write_file(index_, index);
-  EXPECT_THAT(test::parts_that_differ(path_), IsEmpty()) << "with an index, by going there";
+  EXPECT_THAT(parts_that_differ(path_), IsEmpty());
+  write_file(index_, index);
+  EXPECT_THAT(parts_that_differ(path_), IsEmpty()) << "with an index, by going there";
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -26,19 +26,10 @@
 #include "tests/support/fails.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Bytes;
-using test::Records;
-using test::recovered;
-using test::TempFolder;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 DatasetId id_of(std::uint8_t first) {
   DatasetId id;
@@ -92,8 +83,8 @@ auto is_of_another(const std::string& file) {
                ::testing::Field(&LostRange::reason, HasSubstr("a shard of another dataset (id half ")));
 }
 
-using RecoverFolderTest = test::RecoverTest;
-using RecoverErrorTest = test::RecoverTest;
+using RecoverFolderTest = RecoverTest;
+using RecoverErrorTest = RecoverTest;
 
 TEST_F(RecoverFolderTest, TheDatasetWithMostNumbersIsTakenAndEveryFileOfOthersIsTold) {
   write_dataset(data_, "ours", 3, 1);
@@ -113,9 +104,9 @@ TEST_F(RecoverFolderTest, PartialFilesCountAsNumbersAndFinishedOnesDecideTies) {
   write_dataset(folder_ / "one", "one", 3, 1);
   write_dataset(folder_ / "two", "two", 2, 2);
   const auto leave = [&](const std::string& dataset, std::uint32_t shard) {
-    Bytes bytes = test::read_file(folder_ / dataset + name_of(shard));
+    Bytes bytes = read_file(folder_ / dataset + name_of(shard));
     bytes.resize(bytes.size() * 2 / 3);
-    test::write_file(data_ + "/." + name_of(shard).substr(1) + ".partial-1-" + dataset, as_chars(bytes));
+    write_file(data_ + "/." + name_of(shard).substr(1) + ".partial-1-" + dataset, as_chars(bytes));
   };
   leave("one", 0);
   leave("one", 1);
@@ -140,7 +131,7 @@ TEST_F(RecoverFolderTest, APartialFileOfALongNameIsOneOfTheShards) {
   ASSERT_GE(killed, 0);
   if (killed == 0) {
     RecordWriter writer = RecordWriter::create(data_ + '/' + std::string(247, 'x') + ".dvt").value();
-    for (int i = 0; i < 300; ++i) (void)writer.append(as_bytes(test::noise(10'000, 1)));
+    for (int i = 0; i < 300; ++i) (void)writer.append(as_bytes(noise(10'000, 1)));
     ::_exit(0);  // nothing is tidied up
   }
   ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
@@ -151,10 +142,10 @@ TEST_F(RecoverFolderTest, AFileWithDamagedEndsIsOfTheDatasetThatItsBlocksName) {
   write_dataset(data_, "ours", 3, 1);
   write_dataset(folder_ / "other", "theirs", 1, 2);
   fs::remove(data_ + "/manifest.dvt");
-  Bytes bytes = test::read_file(folder_ / "other" + name_of(0));
+  Bytes bytes = read_file(folder_ / "other" + name_of(0));
   std::fill_n(bytes.begin(), 128, std::byte{0});
   std::fill_n(bytes.end() - 64, 64, std::byte{0});
-  test::write_file(data_ + "/shard-000003.dvt", as_chars(bytes));
+  write_file(data_ + "/shard-000003.dvt", as_chars(bytes));
   const RecoverReport report = recovered(data_, out_);
   EXPECT_EQ(saved(), records_of("ours", {0, 1, 2}));
   EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data_ + "/shard-000003.dvt")));
@@ -164,19 +155,19 @@ TEST_F(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood
   write_dataset(data_, "ours", 2, 1);
   fs::remove(data_ + "/manifest.dvt");
   fs::copy_file(data_ + name_of(1), data_ + "/copy.dvt");
-  Bytes damaged = test::read_file(data_ + name_of(1));
+  Bytes damaged = read_file(data_ + name_of(1));
   damaged.resize(damaged.size() - 1);
   damaged.resize(damaged.size() + 4096);  // longer, but without its end
-  test::write_file(data_ + name_of(1), as_chars(damaged));
+  write_file(data_ + name_of(1), as_chars(damaged));
   const RecoverReport report = recovered(data_, out_);
   EXPECT_EQ(saved(), records_of("ours", {0, 1}));
   EXPECT_THAT(report.passed_over, ElementsAre(data_ + name_of(1)));
   EXPECT_THAT(report.lost, SizeIs(1));
 
   // Where none is good the longer one is taken.
-  Bytes shorter = test::read_file(data_ + "/copy.dvt");
+  Bytes shorter = read_file(data_ + "/copy.dvt");
   shorter.resize(shorter.size() - 64);
-  test::write_file(data_ + "/copy.dvt", as_chars(shorter));
+  write_file(data_ + "/copy.dvt", as_chars(shorter));
   const RecoverReport again = recovered(data_, out_, {.overwrite = true});
   EXPECT_EQ(saved(), records_of("ours", {0, 1}));
   EXPECT_THAT(again.passed_over, ElementsAre(data_ + "/copy.dvt"));
@@ -201,13 +192,13 @@ TEST_F(RecoverFolderTest, AShardOfTheManifestIsReadUnderAnotherNameIfItsFileIdIs
   EXPECT_EQ(report.lost_records, 50u);
 
   // It is never replaced either.
-  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), Fails(Errc::invalid_option));
 }
 
 TEST_F(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
   write_dataset(data_, "ours", 1, 1);
   fs::remove(data_ + "/manifest.dvt");
-  test::write_file(data_ + "/._shard-000000.dvt", test::noise(500, 1));
+  write_file(data_ + "/._shard-000000.dvt", noise(500, 1));
   const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, SizeIs(1));
   EXPECT_THAT(report.passed_over, IsEmpty());
@@ -216,14 +207,14 @@ TEST_F(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
 TEST_F(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
   const std::string manifest = data_ + "/manifest.dvt";
   write_dataset(folder_ / "other", "x", 1, 7);
-  test::ShardSpec index{.shard_number = format::kTfrecordIndexShardNumber,
-                        .metadata = {format::kTfrecordIndexRecordType, "sample", {}}};
+  ShardSpec index{.shard_number = format::kTfrecordIndexShardNumber,
+                  .metadata = {format::kTfrecordIndexRecordType, "sample", {}}};
   const std::pair<std::string, std::function<void()>> cases[] = {
       {"not a manifest", [&] { fs::copy_file(folder_ / "other/shard-000000.dvt", manifest); }},
-      {"not a manifest", [&] { test::write_file(manifest, as_chars(test::make_shard(index).bytes)); }},
+      {"not a manifest", [&] { write_file(manifest, as_chars(make_shard(index).bytes)); }},
       {"this is a folder", [&] { fs::copy(folder_ / "other", manifest); }},
-      {"manifest", [&] { test::write_file(manifest, "PK\3\4 is a zip"); }},
-      {"manifest", [&] { test::write_file(manifest, ""); }},
+      {"manifest", [&] { write_file(manifest, "PK\3\4 is a zip"); }},
+      {"manifest", [&] { write_file(manifest, ""); }},
   };
   for (const auto& [says, put] : cases) {
     fs::remove_all(data_);
@@ -241,9 +232,8 @@ TEST_F(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved
 
 TEST_F(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
   fs::create_directory(data_);
-  test::ShardSpec spec{.shard_number = format::kManifestShardNumber,
-                       .metadata = {format::kManifestRecordType, "sample", {}}};
-  test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
+  ShardSpec spec{.shard_number = format::kManifestShardNumber, .metadata = {format::kManifestRecordType, "sample", {}}};
+  write_file(data_ + "/manifest.dvt", as_chars(make_shard(spec).bytes));
   const RecoverReport report = recovered(data_, out_);
   EXPECT_TRUE(report.ok());
   EXPECT_EQ(report.records, 0u);
@@ -253,11 +243,11 @@ TEST_F(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
 
 TEST_F(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
   write_dataset(folder_ / "real", "ours", 2, 1);
-  const Bytes before = test::read_file(folder_ / "real" + name_of(0));
+  const Bytes before = read_file(folder_ / "real" + name_of(0));
   const RecoverOptions overwrite{.overwrite = true};
   const auto expect_refused = [&](const std::string& source) {
-    EXPECT_THAT(failure(source, folder_ / "real", overwrite), test::Fails(Errc::invalid_option));
-    EXPECT_EQ(test::read_file(folder_ / "real" + name_of(0)), before);
+    EXPECT_THAT(failure(source, folder_ / "real", overwrite), Fails(Errc::invalid_option));
+    EXPECT_EQ(read_file(folder_ / "real" + name_of(0)), before);
   };
   fs::create_directory(folder_ / "links");
   fs::create_symlink(folder_ / "real" + name_of(0), folder_ / "links/a.dvt");
@@ -298,11 +288,11 @@ TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
   }
   fs::copy_file(folder_ / "earlier" + name_of(2), data_ + "/a.dvt");
   // Also where its trailer is lost: the footer tells.
-  const Bytes whole = test::read_file(data_ + name_of(0));
-  test::write_file(data_ + name_of(0), as_chars(whole).substr(0, whole.size() - 64));
+  const Bytes whole = read_file(data_ + name_of(0));
+  write_file(data_ + name_of(0), as_chars(whole).substr(0, whole.size() - 64));
   recovered(data_, folder_ / "before");
-  EXPECT_EQ(test::read_dataset(folder_ / "before").records, records_of("right", {1, 2}));
-  test::write_file(data_ + name_of(0), as_chars(whole));
+  EXPECT_EQ(read_dataset(folder_ / "before").records, records_of("right", {1, 2}));
+  write_file(data_ + name_of(0), as_chars(whole));
 
   const RecoverReport report = recovered(data_, out_);
   EXPECT_EQ(saved(), records_of("right", {1, 2}));
@@ -320,19 +310,19 @@ TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
   EXPECT_THAT(report.passed_over, IsEmpty());
 
   // It is never replaced either.
-  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), Fails(Errc::invalid_option));
 }
 
 // Of another count than the manifest tells of, whatever is left of its end.
 TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeignHoweverItIsCut) {
   write_dataset(folder_ / "earlier", "wrong", 3, 1);
-  const Bytes whole = test::read_file(folder_ / "earlier" + name_of(1));
+  const Bytes whole = read_file(folder_ / "earlier" + name_of(1));
   write_dataset(data_, "right", 3, 1, 30);
   // As long as a block is left behind the 30 records of the manifest.
   const auto reader = RecordReader::open(folder_ / "earlier" + name_of(1)).value();
   const std::size_t least = reader.shard().blocks[4].offset;
   for (std::size_t cut = 0; cut <= whole.size() - least; cut += 7) {
-    test::write_file(data_ + name_of(1), as_chars(whole).substr(0, whole.size() - cut));
+    write_file(data_ + name_of(1), as_chars(whole).substr(0, whole.size() - cut));
     const RecoverReport report = recovered(data_, out_);
     for (const std::string& record : saved()) {
       ASSERT_TRUE(record.starts_with("right")) << "cut by " << cut;
@@ -346,7 +336,7 @@ TEST_F(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhol
   fs::create_directory(folder_ / "outside");
   fs::rename(data_ + name_of(1), folder_ / "outside" + name_of(1));
   fs::create_symlink(folder_ / "outside" + name_of(1), data_ + name_of(1));
-  EXPECT_THAT(failure(data_, out_), test::Fails(Errc::outside_dataset));
+  EXPECT_THAT(failure(data_, out_), Fails(Errc::outside_dataset));
   EXPECT_FALSE(fs::exists(out_));
   const RecoverReport report = recovered(data_, out_, {.allow_outside = true});
   EXPECT_TRUE(report.ok());
@@ -375,23 +365,23 @@ TEST_F(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
     write_dataset(folder / "data", "ours", 2, 1);
     if (!with_manifest) fs::remove(folder / "data/manifest.dvt");
     const std::string shard = folder / "data" + name_of(1);
-    Bytes later = test::read_file(shard);
+    Bytes later = read_file(shard);
     const format::FileHeader header{.major = 2, .shard_number = 1, .dataset_id = id_of(1)};
     format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
-    test::write_file(shard, as_chars(later));
-    EXPECT_THAT(failure(folder / "data", folder / "out"), test::Fails(Errc::unsupported_version).in(shard));
+    write_file(shard, as_chars(later));
+    EXPECT_THAT(failure(folder / "data", folder / "out"), Fails(Errc::unsupported_version).in(shard));
     EXPECT_FALSE(fs::exists(folder / "out"));
   }
 }
 
 TEST_F(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
   write_dataset(data_, "ours", 2, 1);
-  Bytes later = test::read_file(data_ + "/manifest.dvt");
+  Bytes later = read_file(data_ + "/manifest.dvt");
   const format::FileHeader header{.major = 2, .shard_number = format::kManifestShardNumber, .dataset_id = id_of(1)};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
-  test::write_file(data_ + "/manifest.dvt", as_chars(later));
+  write_file(data_ + "/manifest.dvt", as_chars(later));
   for (const std::string& source : {data_, data_ + "/manifest.dvt"}) {
-    EXPECT_THAT(failure(source, out_), test::Fails(Errc::unsupported_version));
+    EXPECT_THAT(failure(source, out_), Fails(Errc::unsupported_version));
     EXPECT_FALSE(fs::exists(out_));
   }
 }
@@ -399,7 +389,7 @@ TEST_F(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
 TEST_F(RecoverErrorTest, WhereNothingIsFoundTheFirstErrorIsReturned) {
   write_dataset(data_, "ours", 2, 1);
   fs::remove(data_ + name_of(0));
-  test::write_file(data_ + name_of(1), "");
+  write_file(data_ + name_of(1), "");
   const Error error = failure(data_, out_);
   EXPECT_EQ(error.code().value(), ENOENT) << error.to_string();
   EXPECT_EQ(error.path(), data_ + name_of(0));
@@ -425,7 +415,7 @@ TEST(RecoverProgressTest, EveryByteThatIsCheckedIsToldAlsoThoseOnlySearchedForTh
 
 TEST_F(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
   fs::create_directory(data_);
-  test::write_file(data_ + "/a.dvt", test::noise(3 << 20, 7));
+  write_file(data_ + "/a.dvt", noise(3 << 20, 7));
   int calls = 0;
   const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls < 2; }};
   for (const std::string& source : {data_, data_ + "/a.dvt"}) {
@@ -448,8 +438,8 @@ TEST_F(RecoverFolderTest, ATargetThatMayNotBeWrittenIsAnErrorBeforeTheSourceIsSe
   write_dataset(data_, "ours", 1, 1);
   fs::create_directory(folder_ / "closed");
   fs::permissions(folder_ / ".", fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
-  fs::permissions(folder_ / "closed", test::kAllMayRead | test::kAllMaySearch);
-  const test::AsNobody nobody;
+  fs::permissions(folder_ / "closed", kAllMayRead | kAllMaySearch);
+  const AsNobody nobody;
   if (nobody.may(folder_ / "closed", W_OK)) GTEST_SKIP() << "all may be written";
   int calls = 0;
   const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls != 0; }};
@@ -477,4 +467,4 @@ TEST_F(RecoverFolderTest, RunsAreThoseOfAShardWithRecords) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

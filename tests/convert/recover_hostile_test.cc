@@ -18,22 +18,16 @@
 #include "tests/support/fails.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Bytes;
-using test::Records;
-using test::recovered;
-using test::TempFolder;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 /// A sample without its end, so that nothing but the blocks says what they are.
-Bytes unfinished(const test::ShardSpec& spec) {
-  const test::SampleShard shard = test::make_shard(spec);
+Bytes unfinished(const ShardSpec& spec) {
+  const SampleShard shard = make_shard(spec);
   Bytes bytes = shard.bytes;
-  bytes.resize(test::read_shard(bytes).value().tail.footer.index_offset);
+  bytes.resize(read_shard(bytes).value().tail.footer.index_offset);
   return bytes;
 }
 
@@ -57,20 +51,20 @@ void forge_trailer(Bytes& file, Change&& change) {
   format::encode(trailer, end);
 }
 
-using RecoverClaimsTest = test::RecoverTest;
-using RecoverHostileTest = test::RecoverTest;
+using RecoverClaimsTest = RecoverTest;
+using RecoverHostileTest = RecoverTest;
 
 TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
-  test::ShardSpec spec;
+  ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const Bytes good = test::make_shard(spec).bytes;
-  const test::DecodedShard decoded = test::read_shard(good).value();
+  const Bytes good = make_shard(spec).bytes;
+  const DecodedShard decoded = read_shard(good).value();
   const std::uint64_t index = decoded.tail.footer.index_offset;
   const std::uint64_t footer = decoded.tail.trailer.footer_offset;
   const std::uint64_t trailer = good.size() - format::kTrailerBytes;
   const auto expect_told = [&](const Bytes& file, std::uint64_t offset, const char* reason) {
     SCOPED_TRACE(reason);
-    test::write_file(folder_ / "s.dvt", as_chars(file));
+    write_file(folder_ / "s.dvt", as_chars(file));
     const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
     EXPECT_EQ(report.records, spec.records.size());
     ASSERT_THAT(report.lost, SizeIs(1));
@@ -96,9 +90,9 @@ TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
 }
 
 TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
-  Bytes file = test::make_shard({.records = {"a", "b", "c"}}).bytes;
+  Bytes file = make_shard({.records = {"a", "b", "c"}}).bytes;
   forge_trailer(file, [](format::Trailer& told) { told.records = 5; });
-  test::write_file(folder_ / "s.dvt", as_chars(file));
+  write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   EXPECT_EQ(report.expected_records, 5u);
   EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(
@@ -106,15 +100,15 @@ TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold)
 }
 
 TEST_F(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
-  const Bytes shard = test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
-  ShardInfo info = test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
+  const Bytes shard = make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
+  ShardInfo info = make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
   fs::create_directory(data_);
-  test::write_file(data_ + "/s.dvt", as_chars(shard));
+  write_file(data_ + "/s.dvt", as_chars(shard));
   const auto write_manifest = [&](const ShardInfo& told) {
-    test::ShardSpec spec{.records = {format::encode(told)},
-                         .shard_number = format::kManifestShardNumber,
-                         .metadata = {format::kManifestRecordType, "sample", {}}};
-    test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
+    ShardSpec spec{.records = {format::encode(told)},
+                   .shard_number = format::kManifestShardNumber,
+                   .metadata = {format::kManifestRecordType, "sample", {}}};
+    write_file(data_ + "/manifest.dvt", as_chars(make_shard(spec).bytes));
   };
   const auto recover_with = [&](const ShardInfo& told) {
     write_manifest(told);
@@ -143,22 +137,22 @@ TEST_F(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
     ShardInfo told = info;
     told.*field = 2;  // then the records are others, and this is not the shard of the manifest
     write_manifest(told);
-    EXPECT_THAT(recover(data_, out_, {.overwrite = true}), test::Fails(Errc::manifest_mismatch));
+    EXPECT_THAT(recover(data_, out_, {.overwrite = true}), Fails(Errc::manifest_mismatch));
   }
 }
 
 TEST_F(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
-  test::ShardSpec spec{.codec = Codec::snappy};
-  for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(test::prose(200, i));
-  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
+  ShardSpec spec{.codec = Codec::snappy};
+  for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(prose(200, i));
+  const DecodedShard good = read_shard(make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
   forge(file, good.blocks[1].offset, [](const auto&, std::span<std::byte> body) { body.back() ^= std::byte{0xFF}; });
   forge(file, good.blocks[2].offset, [](const auto& header, std::span<std::byte> body) {
     body[header.table_bytes] = std::byte{1};  // the length that Snappy has in front
   });
-  test::write_file(folder_ / "s.dvt", as_chars(file));
+  write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
-  const Records saved = test::read_shard_file(folder_ / "out.dvt").records;
+  const Records saved = read_shard_file(folder_ / "out.dvt").records;
   EXPECT_THAT(saved, ::testing::Not(::testing::Contains(spec.records[4])));
   EXPECT_EQ(saved.back(), spec.records.back());
   ASSERT_FALSE(report.ok());
@@ -167,9 +161,9 @@ TEST_F(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
 }
 
 TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
-  test::ShardSpec spec;
+  ShardSpec spec;
   for (char c = 'a'; c < 'a' + 20; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
+  const DecodedShard good = read_shard(make_shard(spec).bytes).value();
   const struct {
     const char* name;
     std::int64_t first_record;
@@ -186,11 +180,11 @@ TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
       header.first_record += static_cast<std::uint64_t>(lie.first_record);
       header.sequence += static_cast<std::uint32_t>(lie.sequence);
     });
-    test::write_file(folder_ / "s.dvt", as_chars(file));
+    write_file(folder_ / "s.dvt", as_chars(file));
     const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
     Records wanted = spec.records;
     wanted.erase(wanted.begin() + 8, wanted.begin() + 10);
-    EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, wanted);
+    EXPECT_EQ(read_shard_file(folder_ / "out.dvt").records, wanted);
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.lost[0].offset, good.blocks[4].offset);
     EXPECT_EQ(report.lost[0].first_record, 8u);
@@ -200,9 +194,9 @@ TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
 }
 
 TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
-  test::ShardSpec spec;
+  ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
+  const DecodedShard good = read_shard(make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
   for (const std::size_t gone : {6u, 8u, 11u})
     file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
@@ -211,21 +205,21 @@ TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
   for (const std::size_t i : {9u, 10u}) {
     forge(file, good.blocks[i].offset, [](format::BlockHeader& header, std::span<std::byte>) { header.sequence -= 7; });
   }
-  test::write_file(folder_ / "s.dvt", as_chars(file));
+  write_file(folder_ / "s.dvt", as_chars(file));
   recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   Records wanted(spec.records.begin(), spec.records.begin() + 12);
   wanted.insert(wanted.end(), spec.records.begin() + 14, spec.records.begin() + 16);
-  EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, wanted);
+  EXPECT_EQ(read_shard_file(folder_ / "out.dvt").records, wanted);
 }
 
 TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
-  test::ShardSpec spec;
+  ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
-  const test::DecodedShard good = test::read_shard(test::make_shard(spec).bytes).value();
-  Bytes file = test::make_shard(spec).bytes;
+  const DecodedShard good = read_shard(make_shard(spec).bytes).value();
+  Bytes file = make_shard(spec).bytes;
   for (const format::BlockHeader& block : good.blocks) file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
   file.at(good.blocks[6].offset + format::kBlockHeaderBytes) ^= std::byte{1};
-  test::write_file(folder_ / "s.dvt", as_chars(file));
+  write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   ASSERT_THAT(report.lost, SizeIs(3));
   EXPECT_THAT(report.lost[0].reason, HasSubstr("the padding of 6 blocks"));
@@ -238,8 +232,8 @@ TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
 /// Headers that all claim the same bytes, at every place where one can be, behind a shard's
 /// beginning.
 Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
-  Bytes file = test::make_shard({.records = {"first", "second"}}).bytes;
-  const std::uint64_t file_id = format::make_file_id(test::sample_dataset_id(), 3);
+  Bytes file = make_shard({.records = {"first", "second"}}).bytes;
+  const std::uint64_t file_id = format::make_file_id(sample_dataset_id(), 3);
   for (std::uint32_t sequence = 100; file.size() < bytes; ++sequence) {
     format::BlockHeader header;
     header.offset = file.size();
@@ -256,15 +250,15 @@ Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
 }
 
 TEST_F(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
-  test::ShardSpec spec;
+  ShardSpec spec;
   for (int i = 0; i < 400; ++i) spec.records.push_back(std::to_string(i));
-  Bytes bytes = test::make_shard(spec).bytes;
-  test::write_file(folder_ / "s.dvt", as_chars(bytes));
+  Bytes bytes = make_shard(spec).bytes;
+  write_file(folder_ / "s.dvt", as_chars(bytes));
   const std::vector<BlockInfo> blocks = describe_shard(folder_ / "s.dvt").value().blocks;
   ASSERT_GE(blocks.size(), 100u);
   for (std::size_t i = 0; i < blocks.size(); i += 2)
     bytes[blocks[i].offset + format::kBlockHeaderBytes] ^= std::byte{1};
-  test::write_file(folder_ / "s.dvt", as_chars(bytes));
+  write_file(folder_ / "s.dvt", as_chars(bytes));
   const RecoverReport all = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   EXPECT_EQ(all.lost_regions, (blocks.size() + 1) / 2);
   for (const std::uint64_t most : {0u, 1u, 7u}) {
@@ -280,9 +274,9 @@ TEST_F(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
 TEST_F(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
   for (const std::uint32_t body : {1u << 10, 1u << 16, 1u << 20, 3u << 20}) {
     for (const std::size_t bytes : {std::size_t{2} << 20, std::size_t{8} << 20}) {
-      test::write_file(folder_ / "s.dvt", as_chars(hostile_file(bytes, body)));
+      write_file(folder_ / "s.dvt", as_chars(hostile_file(bytes, body)));
       const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
-      EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, (Records{"first", "second"}));
+      EXPECT_EQ(read_shard_file(folder_ / "out.dvt").records, (Records{"first", "second"}));
       EXPECT_LE(report.checked_bytes, 9 * report.source_bytes);
       EXPECT_FALSE(report.ok());
       EXPECT_LE(report.lost.size(), 3u);
@@ -297,16 +291,16 @@ TEST_F(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
 // Such files tell nothing of the records that all shards have in common, so one after the other is
 // searched for that.
 TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
-  const std::size_t shard_bytes = test::make_shard({.records = {"first", "second"}}).bytes.size();
+  const std::size_t shard_bytes = make_shard({.records = {"first", "second"}}).bytes.size();
   for (const auto& [name, times] : {std::pair("a.dvt", 9u), std::pair("part-00000-of-00001.dvt", 16u)}) {
     const TempFolder folder;
     fs::create_directory(folder / "data");
     Bytes file = hostile_file(2 << 20, 1 << 16);
     file.erase(file.begin() + format::kFileHeaderBytes, file.begin() + static_cast<std::ptrdiff_t>(shard_bytes));
-    test::write_file(folder / "data/" + name, as_chars(file));
-    Bytes last = test::make_shard({.records = {"first", "second"}, .shard_number = 4}).bytes;
+    write_file(folder / "data/" + name, as_chars(file));
+    Bytes last = make_shard({.records = {"first", "second"}, .shard_number = 4}).bytes;
     last.resize(last.size() - format::kTrailerBytes);
-    test::write_file(folder / "data/z.dvt", as_chars(last));
+    write_file(folder / "data/z.dvt", as_chars(last));
     std::uint64_t told = 0;
     const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t bytes) {
       told = bytes;
@@ -321,15 +315,15 @@ TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
 }
 
 TEST_F(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
-  test::ShardSpec spec{.records = {"aaaa", "bbbb", "cccc", "dddd"}};
-  const Bytes shard = test::make_shard(spec).bytes;
+  ShardSpec spec{.records = {"aaaa", "bbbb", "cccc", "dddd"}};
+  const Bytes shard = make_shard(spec).bytes;
   Bytes file = shard;
   for (int i = 0; i < 1000; ++i) file.insert(file.end(), shard.begin(), shard.end());
-  test::write_file(folder_ / "s.dvt", as_chars(file));
+  write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
-  EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, spec.records);
+  EXPECT_EQ(read_shard_file(folder_ / "out.dvt").records, spec.records);
   EXPECT_FALSE(report.ok());
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

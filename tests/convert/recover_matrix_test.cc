@@ -21,27 +21,12 @@
 #include "tests/support/fails.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using format::kAlignment;
 using format::kBlockHeaderBytes;
-using test::at;
-using test::Bytes;
-using test::DecodedShard;
-using test::first_bytes;
-using test::kPage;
-using test::layouts;
-using test::make_shard;
-using test::of_pages;
-using test::Piece;
-using test::Records;
-using test::sample_of;
-using test::ShardSpec;
-using test::small_spec;
-using test::with_other_bytes;
-using test::with_other_sizes;
-using Sample = test::SampleFile;
+using Sample = SampleFile;
 
 // Recovery makes its output durable; in memory that costs nothing.
 const bool kInMemory = ::access("/dev/shm", W_OK) == 0 && ::setenv("TMPDIR", "/dev/shm", 1) == 0;
@@ -70,7 +55,7 @@ class Checker {
     ++count_;
     const std::string source = folder_ / "s.dvt";
     const std::string target = folder_ / "out.dvt";
-    test::write_file(source, as_chars(damaged));
+    write_file(source, as_chars(damaged));
     const auto report = recover(source, target, {.overwrite = true});
 
     std::vector<bool> untouched;
@@ -78,14 +63,14 @@ class Checker {
       untouched.push_back(is_in(damaged, ByteView(sample_.bytes).subspan(piece.offset, piece.bytes)));
     }
     if (!report) {
-      EXPECT_THAT(report, ::testing::AnyOf(test::Fails(Errc::not_dovetail), test::Fails(Errc::foreign_file)));
+      EXPECT_THAT(report, ::testing::AnyOf(Fails(Errc::not_dovetail), Fails(Errc::foreign_file)));
       EXPECT_EQ(std::count(untouched.begin(), untouched.end(), true), 0);
       return;
     }
     const auto verdict = verify(target, 1);
     ASSERT_TRUE(verdict) << verdict.error().to_string();
     EXPECT_TRUE(verdict->ok()) << verdict->damaged.front().reason;
-    const DecodedShard out = test::read_shard_file(target);
+    const DecodedShard out = read_shard_file(target);
     EXPECT_EQ(out.records.size(), report->records);
     EXPECT_LE(report->checked_bytes, 9 * report->source_bytes);
 
@@ -112,9 +97,9 @@ class Checker {
 
   std::size_t count() const { return count_; }
   /// Checks each file that it gets, every fifth under a sanitizer, up to the first that fails.
-  test::Take take() {
+  Take take() {
     return [this](const Bytes& damaged, const std::string& what) {
-      if (testing::kSanitized && ++given_ % 5 != 0) return true;
+      if (kSanitized && ++given_ % 5 != 0) return true;
       SCOPED_TRACE(what);
       check(damaged);
       return !::testing::Test::HasFailure();
@@ -145,7 +130,7 @@ class Checker {
   }
 
   const Sample& sample_;
-  const test::TempFolder folder_;
+  const TempFolder folder_;
   std::size_t given_ = 0;
   std::size_t count_ = 0;
 };
@@ -155,7 +140,7 @@ void print_count(std::size_t count) {
 }
 
 /// Runs one kind of damage over layouts, and stops at the first case that fails.
-void for_each(const std::vector<Sample>& samples, const std::function<void(const Sample&, const test::Take&)>& damage) {
+void for_each(const std::vector<Sample>& samples, const std::function<void(const Sample&, const Take&)>& damage) {
   std::size_t count = 0;
   for (const Sample& sample : samples) {
     SCOPED_TRACE(sample.name);
@@ -170,13 +155,13 @@ void for_each(const std::vector<Sample>& samples, const std::function<void(const
 TEST(RecoverMatrixTest, AnUndamagedShardLosesNothing) {
   for (const Sample& sample : layouts()) {
     SCOPED_TRACE(sample.name);
-    const test::TempFolder folder;
-    test::write_file(folder / "s.dvt", as_chars(sample.bytes));
+    const TempFolder folder;
+    write_file(folder / "s.dvt", as_chars(sample.bytes));
     const auto report = recover(folder / "s.dvt", folder / "out.dvt");
     ASSERT_TRUE(report) << report.error().to_string();
     EXPECT_EQ(report->lost, std::vector<LostRange>());
     EXPECT_EQ(report->records, sample.decoded.records.size());
-    const DecodedShard out = test::read_shard_file(folder / "out.dvt");
+    const DecodedShard out = read_shard_file(folder / "out.dvt");
     EXPECT_EQ(out.records, sample.decoded.records);
     EXPECT_EQ(out.tail.footer.info.fingerprint, sample.decoded.tail.footer.info.fingerprint);
     EXPECT_EQ(out.tail.footer.info.run_records, sample.decoded.tail.footer.info.run_records);
@@ -186,16 +171,16 @@ TEST(RecoverMatrixTest, AnUndamagedShardLosesNothing) {
 }
 
 TEST(RecoverMatrixTest, AFileThatIsCutAnywhereGivesItsWholeBlocks) {
-  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
-    test::cut(sample.bytes, sample.bytes.size() > 16'000 || testing::kSanitized ? 61 : 1, take);
+  for_each(layouts(), [](const Sample& sample, const Take& take) {
+    cut(sample.bytes, sample.bytes.size() > 16'000 || kSanitized ? 61 : 1, take);
   });
 }
 
 TEST(RecoverMatrixTest, TheHeaderOfACutIndexTellsHowManyRecordsThereWere) {
   const Sample sample = sample_of("small", small_spec());
-  const test::TempFolder folder;
+  const TempFolder folder;
   const std::size_t index = sample.decoded.tail.footer.index_offset;
-  test::write_file(folder / "s.dvt", as_chars(sample.bytes).substr(0, index + kBlockHeaderBytes + 1));
+  write_file(folder / "s.dvt", as_chars(sample.bytes).substr(0, index + kBlockHeaderBytes + 1));
   const auto report = recover(folder / "s.dvt", folder / "out.dvt");
   ASSERT_TRUE(report) << report.error().to_string();
   EXPECT_EQ(report->expected_records, sample.decoded.records.size());
@@ -205,19 +190,17 @@ TEST(RecoverMatrixTest, TheHeaderOfACutIndexTellsHowManyRecordsThereWere) {
 }
 
 TEST(RecoverMatrixTest, FlippedBitsCostTheirBlockAtMost) {
-  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
+  for_each(layouts(), [](const Sample& sample, const Take& take) {
     if (sample.bytes.size() > 16'000) return;
-    const bool every_bit = sample.bytes.size() < 2000 && !testing::kSanitized;
-    test::flip_bits(sample.bytes, every_bit ? 1 : 7, take);
+    const bool every_bit = sample.bytes.size() < 2000 && !kSanitized;
+    flip_bits(sample.bytes, every_bit ? 1 : 7, take);
   });
 }
 
 TEST(RecoverMatrixTest, PagesOfZerosCostTheBlocksThatTheyTouch) {
   std::vector<Sample> samples = layouts();
   samples.push_back(sample_of("pages", of_pages(1)));
-  for_each(samples, [](const Sample& sample, const test::Take& take) {
-    test::zero_pages(sample.bytes, kPage, kAlignment, take);
-  });
+  for_each(samples, [](const Sample& sample, const Take& take) { zero_pages(sample.bytes, kPage, kAlignment, take); });
 }
 
 TEST(RecoverMatrixTest, StalePagesAreNotTakenForTheFile) {
@@ -251,7 +234,7 @@ TEST(RecoverMatrixTest, StalePagesAreNotTakenForTheFile) {
 }
 
 TEST(RecoverMatrixTest, DroppedSwappedAndRepeatedBlocksCostNoOthers) {
-  for_each(layouts(), [](const Sample& sample, const test::Take& take) { test::move_blocks(sample, take); });
+  for_each(layouts(), [](const Sample& sample, const Take& take) { move_blocks(sample, take); });
 }
 
 TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
@@ -264,10 +247,10 @@ TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
     ShardSpec other_number = with_other_bytes(spec);
     other_number.shard_number = 9;
     Checker checker(sample);
-    const test::Take take = checker.take();
+    const Take take = checker.take();
     for (const ShardSpec& other_spec : {other_number, with_other_bytes(spec), with_other_sizes(spec)}) {
       const Sample other = sample_of("other", other_spec);
-      test::put_blocks(sample, other, take);
+      put_blocks(sample, other, take);
       Bytes other_head = sample.bytes;
       std::copy_n(other.bytes.begin(), format::kFileHeaderBytes, other_head.begin());
       take(other_head, "the other file's header");
@@ -283,14 +266,14 @@ TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
 }
 
 TEST(RecoverMatrixTest, BytesThatAreDroppedOrInsertedCostTheBlocksThatTheyTouch) {
-  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
-    for (const std::size_t size : {kAlignment, kPage}) test::shift_bytes(sample.bytes, size, take);
+  for_each(layouts(), [](const Sample& sample, const Take& take) {
+    for (const std::size_t size : {kAlignment, kPage}) shift_bytes(sample.bytes, size, take);
   });
 }
 
 /// One of many kinds of damage, at a random place; all but flipped bits in units in which disks and
 /// file systems lose bytes.
-void damage_at_random(Bytes& bytes, const Bytes& foreign, test::Draws& draws) {
+void damage_at_random(Bytes& bytes, const Bytes& foreign, Draws& draws) {
   if (bytes.size() < kPage / 2) return;
   const std::size_t unit = draws.below(2) == 0 ? kAlignment : 512;
   const std::size_t size = std::min(bytes.size() / 2, unit * (1 + draws.below(8)));
@@ -340,7 +323,7 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   const char* const given = std::getenv("DOVETAIL_TEST_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  test::Draws draws(seed);
+  Draws draws(seed);
   ShardSpec foreign_spec = of_pages(5);
   foreign_spec.shard_number = 88;
   const Bytes foreign = make_shard(foreign_spec).bytes;
@@ -349,8 +332,8 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   for (Sample& sample : layouts()) {
     if (sample.bytes.size() > kPage && sample.bytes.size() < foreign.size()) samples.push_back(std::move(sample));
   }
-  const std::uint64_t cases = testing::Cases{.sanitized = 150, .some = 1000, .all = 4000}.count();
-  for_each(samples, [&](const Sample& sample, const test::Take& take) {
+  const std::uint64_t cases = Cases{.sanitized = 150, .some = 1000, .all = 4000}.count();
+  for_each(samples, [&](const Sample& sample, const Take& take) {
     for (std::uint64_t i = 0; i < cases; ++i) {
       Bytes bytes = sample.bytes;
       const std::uint64_t damages = 1 + draws.below(6);
@@ -365,7 +348,7 @@ TEST(RecoverMatrixTest, AnUnfinishedFileLosesOnlyWhatIsDamagedInIt) {
   const Sample whole = sample_of("small", small_spec());
   const std::size_t data_end = whole.data.back().offset + whole.data.back().span;
   Checker checker(whole);
-  const test::Take take = checker.take();
+  const Take take = checker.take();
   Bytes bytes = first_bytes(whole.bytes, data_end);
   if (!take(bytes, "nothing")) return;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -383,4 +366,4 @@ TEST(RecoverMatrixTest, AnUnfinishedFileLosesOnlyWhatIsDamagedInIt) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

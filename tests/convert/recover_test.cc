@@ -25,24 +25,16 @@
 #include "tests/support/spawned.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Bytes;
-using test::Records;
-using test::recovered;
-using test::TempFolder;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr std::uint32_t kShards = 4;
 
 std::vector<Records> records_by_shard() {
   std::vector<Records> shards;
-  for (std::uint32_t i = 0; i < kShards; ++i) shards.push_back(test::sample_records(40 + 3 * i, 300, 100 + i));
+  for (std::uint32_t i = 0; i < kShards; ++i) shards.push_back(sample_records(40 + 3 * i, 300, 100 + i));
   return shards;
 }
 
@@ -72,21 +64,21 @@ std::string shard_of(const std::string& folder, std::uint32_t shard) {
 }
 
 void flip(const std::string& path, std::size_t offset) {
-  Bytes bytes = test::read_file(path);
+  Bytes bytes = read_file(path);
   bytes.at(offset) ^= std::byte{1};
-  test::write_file(path, as_chars(bytes));
+  write_file(path, as_chars(bytes));
 }
 
 void expect_fails(Errc code, const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
   const auto report = recover(source, target, options);
-  ASSERT_THAT(report, test::Fails(code));
+  ASSERT_THAT(report, Fails(code));
   EXPECT_FALSE(report.error().path().empty());
 }
 
-using RecoverDatasetTest = test::RecoverTest;
-using RecoverTargetTest = test::RecoverTest;
-using RecoverErrorTest = test::RecoverTest;
-using RecoverLivingWriterTest = test::RecoverTest;
+using RecoverDatasetTest = RecoverTest;
+using RecoverTargetTest = RecoverTest;
+using RecoverErrorTest = RecoverTest;
+using RecoverLivingWriterTest = RecoverTest;
 
 TEST_F(RecoverDatasetTest, AWholeDatasetLosesNothing) {
   const std::vector<Records> shards = records_by_shard();
@@ -94,7 +86,7 @@ TEST_F(RecoverDatasetTest, AWholeDatasetLosesNothing) {
   const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, IsEmpty());
   EXPECT_EQ(report.expected_records, joined(shards).size());
-  const test::DecodedDataset out = test::read_dataset(out_);
+  const DecodedDataset out = read_dataset(out_);
   EXPECT_NE(out.id, before.id);
   EXPECT_EQ(out.records, joined(shards));
   ASSERT_THAT(out.shards, SizeIs(kShards));
@@ -130,7 +122,7 @@ TEST_F(RecoverDatasetTest, AMissingShardLeavesAnEmptyOneAndDamageCostsItsBlock) 
   const auto first = shards[2].begin() + static_cast<std::ptrdiff_t>(block.first_record);
   shards[2].erase(first, first + block.records);
   EXPECT_EQ(report.records, joined(shards).size());
-  const test::DecodedDataset out = test::read_dataset(out_);
+  const DecodedDataset out = read_dataset(out_);
   ASSERT_THAT(out.shards, SizeIs(kShards));
   for (std::uint32_t i = 0; i < kShards; ++i) EXPECT_EQ(out.shards[i].records, shards[i]);
 }
@@ -165,12 +157,12 @@ TEST_F(RecoverDatasetTest, WithoutAManifestTheNumbersInTheFilesGiveTheOrder) {
   write_dataset(data_, shards);
   fs::remove(data_ + "/manifest.dvt");
   fs::rename(shard_of(data_, 0), data_ + "/zoo.dvt");
-  const Bytes third = test::read_file(shard_of(data_, 3));
+  const Bytes third = read_file(shard_of(data_, 3));
   // A shorter and a longer rest of shard 3, and one of shard 0, which is finished.
-  test::write_file(data_ + "/.shard-000003.dvt.partial-1-a", as_chars(third).substr(0, third.size() / 3));
-  test::write_file(data_ + "/.shard-000003.dvt.partial-2-b", as_chars(third).substr(0, third.size() * 2 / 3));
+  write_file(data_ + "/.shard-000003.dvt.partial-1-a", as_chars(third).substr(0, third.size() / 3));
+  write_file(data_ + "/.shard-000003.dvt.partial-2-b", as_chars(third).substr(0, third.size() * 2 / 3));
   fs::copy_file(data_ + "/zoo.dvt", data_ + "/.shard-000000.dvt.partial-3-c");
-  test::write_file(data_ + "/.manifest.dvt.partial-4-d", "");
+  write_file(data_ + "/.manifest.dvt.partial-4-d", "");
   fs::remove(shard_of(data_, 3));
   fs::remove(shard_of(data_, 2));
 
@@ -182,7 +174,7 @@ TEST_F(RecoverDatasetTest, WithoutAManifestTheNumbersInTheFilesGiveTheOrder) {
   EXPECT_EQ(report.lost[0].file, data_ + "/manifest.dvt");
   EXPECT_THAT(report.lost[1].reason, HasSubstr("shard 2 is missing"));
   EXPECT_EQ(report.lost[2].file, data_ + "/.shard-000003.dvt.partial-2-b");
-  const test::DecodedDataset out = test::read_dataset(out_);
+  const DecodedDataset out = read_dataset(out_);
   ASSERT_THAT(out.shards, SizeIs(3));
   EXPECT_EQ(out.shards[0].records, shards[0]);
   EXPECT_EQ(out.shards[1].records, shards[1]);
@@ -210,7 +202,7 @@ TEST_F(RecoverDatasetTest, WhenEveryEndIsDamagedTheBlocksSayWhatTheDatasetIs) {
   fs::remove(data_ + "/manifest.dvt");
   const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, SizeIs(1 + kShards));
-  const test::DecodedDataset out = test::read_dataset(out_);
+  const DecodedDataset out = read_dataset(out_);
   EXPECT_EQ(out.records, joined(shards));
   EXPECT_EQ(out.shards[0].metadata.record_type, "sample");
   EXPECT_EQ(out.infos[0].run_records, 16u);
@@ -221,17 +213,17 @@ TEST_F(RecoverDatasetTest, AManifestLeadsOutsideOnlyWhereThatIsAllowed) {
   const DatasetInfo before = write_dataset(folder_ / "shards", {records_by_shard()[0]});
   ShardInfo info = before.shards[0];
   info.name = "../shards/" + info.name;
-  test::ShardSpec spec{.records = {format::encode(info)},
-                       .shard_number = format::kManifestShardNumber,
-                       .metadata = {format::kManifestRecordType, "sample", {}}};
+  ShardSpec spec{.records = {format::encode(info)},
+                 .shard_number = format::kManifestShardNumber,
+                 .metadata = {format::kManifestRecordType, "sample", {}}};
   // Its dataset id is that of the samples, so the shard gets it, too.
-  RecoverOptions to_sample_id{.overwrite = true, .dataset_id = test::sample_dataset_id()};
+  RecoverOptions to_sample_id{.overwrite = true, .dataset_id = sample_dataset_id()};
   recovered(folder_ / "shards", folder_ / "again", to_sample_id);
   ShardInfo moved = describe_shard(shard_of(folder_ / "again", 0)).value().info;
   moved.name = "../again/shard-000000.dvt";
   spec.records = {format::encode(moved)};
   fs::create_directory(data_);
-  test::write_file(data_ + "/manifest.dvt", as_chars(test::make_shard(spec).bytes));
+  write_file(data_ + "/manifest.dvt", as_chars(make_shard(spec).bytes));
 
   expect_fails(Errc::outside_dataset, data_, out_);
   EXPECT_FALSE(fs::exists(out_));
@@ -244,14 +236,14 @@ TEST_F(RecoverDatasetTest, AManifestLeadsOutsideOnlyWhereThatIsAllowed) {
 TEST_F(RecoverTargetTest, TheSourceIsNeverReplaced) {
   write_dataset(data_, records_by_shard());
   const std::string shard = shard_of(data_, 0);
-  const Bytes before = test::read_file(shard);
+  const Bytes before = read_file(shard);
   fs::create_hard_link(shard, folder_ / "link.dvt");
   const RecoverOptions overwrite{.overwrite = true};
   expect_fails(Errc::invalid_option, shard, shard, overwrite);
   expect_fails(Errc::invalid_option, shard, folder_ / "link.dvt", overwrite);
   expect_fails(Errc::invalid_option, data_, data_ + "/.", overwrite);
   expect_fails(Errc::invalid_option, data_ + "/manifest.dvt", data_, overwrite);
-  EXPECT_EQ(test::read_file(shard), before);
+  EXPECT_EQ(read_file(shard), before);
 }
 
 TEST_F(RecoverTargetTest, WhatIsThereIsReplacedOnlyIfAsked) {
@@ -263,54 +255,54 @@ TEST_F(RecoverTargetTest, WhatIsThereIsReplacedOnlyIfAsked) {
   EXPECT_EQ(recovered(data_, out_, options).dataset_id, data.id);
   EXPECT_EQ(saved(), joined(records_by_shard()));
 
-  test::write_file(folder_ / "s.dvt", "old");
+  write_file(folder_ / "s.dvt", "old");
   expect_fails(Errc::already_exists, shard_of(data_, 1), folder_ / "s.dvt");
   const RecoverReport report = recovered(shard_of(data_, 1), folder_ / "s.dvt", {.overwrite = true});
-  EXPECT_EQ(test::read_shard_file(folder_ / "s.dvt").records, records_by_shard()[1]);
+  EXPECT_EQ(read_shard_file(folder_ / "s.dvt").records, records_by_shard()[1]);
   EXPECT_EQ(report.shards.at(0).file_id & 0xFFFFFFFFu, 1u);
 }
 
 TEST_F(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
-  test::write_file(folder_ / "noise", test::noise(10'000, 5));
-  test::write_file(folder_ / "empty", "");
+  write_file(folder_ / "noise", test::noise(10'000, 5));
+  write_file(folder_ / "empty", "");
   fs::create_directory(folder_ / "nothing");
   expect_fails(Errc::foreign_file, folder_ / "noise", out_);
-  EXPECT_THAT(recover(folder_ / "noise", out_), test::Fails().saying("convert --on-error skip"));
+  EXPECT_THAT(recover(folder_ / "noise", out_), Fails().saying("convert --on-error skip"));
   expect_fails(Errc::foreign_file, folder_ / "empty", out_);
   expect_fails(Errc::empty_input, folder_ / "nothing", out_);
-  test::write_file(folder_ / "nothing/a.dvt", test::noise(10'000, 6));
+  write_file(folder_ / "nothing/a.dvt", test::noise(10'000, 6));
   expect_fails(Errc::not_dovetail, folder_ / "nothing", out_);
   expect_fails(Errc::not_dovetail, folder_ / "nothing/a.dvt", out_);
-  EXPECT_THAT(recover(folder_ / "missing", out_), test::Fails(ErrorKind::io));
+  EXPECT_THAT(recover(folder_ / "missing", out_), Fails(ErrorKind::io));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
-  Bytes later = test::make_shard({.records = {"a"}}).bytes;
-  format::FileHeader header{.major = 2, .shard_number = 3, .dataset_id = test::sample_dataset_id()};
+  Bytes later = make_shard({.records = {"a"}}).bytes;
+  format::FileHeader header{.major = 2, .shard_number = 3, .dataset_id = sample_dataset_id()};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
-  test::write_file(folder_ / "later.dvt", as_chars(later));
+  write_file(folder_ / "later.dvt", as_chars(later));
   expect_fails(Errc::unsupported_version, folder_ / "later.dvt", out_);
 
-  Bytes index = test::make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
-  test::write_file(folder_ / "a.dvi", as_chars(index));
+  Bytes index = make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
+  write_file(folder_ / "a.dvi", as_chars(index));
   expect_fails(Errc::unknown_format, folder_ / "a.dvi", out_);
 
   // Neither file header nor first block nor trailer: that it is a manifest shows only in what is
   // found.
-  Bytes manifest = test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
+  Bytes manifest = make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
   std::fill_n(manifest.begin(), 128, std::byte{0});
   std::fill_n(manifest.end() - 64, 64, std::byte{0});
-  test::write_file(folder_ / "copy.dvt", as_chars(manifest));
+  write_file(folder_ / "copy.dvt", as_chars(manifest));
   expect_fails(Errc::unknown_format, folder_ / "copy.dvt", out_);
 }
 
 TEST_F(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
   for (const char* type : {format::kManifestRecordType, format::kTfrecordIndexRecordType}) {
-    const Bytes shard = test::make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
+    const Bytes shard = make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
     const std::string data = folder_ / type;
     fs::create_directory(data);
-    test::write_file(data + "/s.dvt", as_chars(shard));
+    write_file(data + "/s.dvt", as_chars(shard));
     expect_fails(Errc::unknown_format, data + "/s.dvt", out_);
     const RecoverReport report = recovered(data, data + "-out");
     EXPECT_EQ(report.records, 2u);
@@ -321,7 +313,7 @@ TEST_F(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
 
 TEST_F(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
   write_dataset(data_, records_by_shard());
-  EXPECT_THAT(recover(shard_of(data_, 0), folder_ / "missing/out.dvt"), test::Fails(ErrorKind::io));
+  EXPECT_THAT(recover(shard_of(data_, 0), folder_ / "missing/out.dvt"), Fails(ErrorKind::io));
 }
 
 TEST_F(RecoverErrorTest, ATargetThatCannotBeIsToldBeforeAnyWork) {
@@ -332,7 +324,7 @@ TEST_F(RecoverErrorTest, ATargetThatCannotBeIsToldBeforeAnyWork) {
     int calls = 0;
     RecoverOptions options{.overwrite = true};
     options.progress = [&](std::uint64_t, std::uint64_t) { return ++calls > 0; };
-    EXPECT_THAT(recover(shard_of(data_, 0), folder_ / target, options), test::Fails(ErrorKind::io));
+    EXPECT_THAT(recover(shard_of(data_, 0), folder_ / target, options), Fails(ErrorKind::io));
     EXPECT_EQ(calls, 0);
   }
 }
@@ -349,8 +341,8 @@ TEST_F(RecoverErrorTest, ACancelledRecoveryLeavesNothing) {
         fs::remove_all(out_);
         continue;
       }
-      EXPECT_THAT(report, test::Fails(ErrorKind::cancelled));
-      EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+      EXPECT_THAT(report, Fails(ErrorKind::cancelled));
+      EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
     }
   }
 }
@@ -370,11 +362,11 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
   writer.finish().value();
   const std::vector<BlockInfo> blocks = describe_shard(folder / "s.dvt").value().blocks;
   ASSERT_EQ(blocks.size(), records.size());
-  const Bytes good = test::read_file(folder / "s.dvt");
+  const Bytes good = read_file(folder / "s.dvt");
   const RecoverReport whole = recovered(folder / "s.dvt", folder / "out.dvt");
   EXPECT_THAT(whole.lost, IsEmpty());
   EXPECT_LE(whole.checked_bytes, 3 * whole.source_bytes);
-  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, records);
+  EXPECT_EQ(read_shard_file(folder / "out.dvt").records, records);
 
   for (std::size_t lost = 1; lost < records.size(); lost += 2) {
     SCOPED_TRACE(records[lost].size());
@@ -387,9 +379,9 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
     Records wanted = records;
     wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(lost));
     for (const Bytes& damaged : {flipped, shorter}) {
-      test::write_file(folder / "s.dvt", as_chars(damaged));
+      write_file(folder / "s.dvt", as_chars(damaged));
       const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
-      EXPECT_TRUE(test::read_shard_file(folder / "out.dvt").records == wanted);
+      EXPECT_TRUE(read_shard_file(folder / "out.dvt").records == wanted);
       ASSERT_THAT(report.lost, SizeIs(1));
       EXPECT_EQ(report.lost[0].offset, blocks[lost].offset);
       EXPECT_EQ(report.lost[0].first_record, lost);
@@ -401,29 +393,29 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
 TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   const auto expect_refused = [&](const std::string& source) {
     const auto report = recover(source, out_);
-    ASSERT_THAT(report, test::Fails(Errc::unfinished).saying("is writing"));
+    ASSERT_THAT(report, Fails(Errc::unfinished).saying("is writing"));
     EXPECT_THAT(report.error().path(), HasSubstr(".partial-"));
     EXPECT_FALSE(fs::exists(out_));
   };
   fs::create_directory(data_);
   std::optional<RecordWriter> shard = RecordWriter::create(data_ + "/s.dvt").value();
-  const std::string partial = data_ + "/" + test::names_in(data_).front();
+  const std::string partial = data_ + "/" + names_in(data_).front();
   for (int i = 0; i < 300; ++i) shard->append(as_bytes(test::noise(10'000, 1))).value();
-  const Bytes begun = test::read_file(partial);
+  const Bytes begun = read_file(partial);
   expect_refused(partial);
   expect_refused(data_);
   ASSERT_TRUE(shard->finish());
   EXPECT_TRUE(recovered(data_ + "/s.dvt", folder_ / "whole").ok());
 
   // A copy is nobody's, like what a writer leaves that is gone.
-  test::write_file(data_ + "/.t.dvt.partial-1-a", as_chars(begun).substr(0, 1 << 20));
+  write_file(data_ + "/.t.dvt.partial-1-a", as_chars(begun).substr(0, 1 << 20));
   EXPECT_GT(recovered(data_ + "/.t.dvt.partial-1-a", folder_ / "again").records, 10u);
 
   DatasetWriter dataset = DatasetWriter::create(folder_ / "many").value();
   for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
   for (const char* source : {"many.partial", "many.partial/split"}) {
     fs::create_directory(folder_ / "many.partial/split");
-    EXPECT_THAT(recover(folder_ / source, out_), test::Fails(Errc::unfinished).saying("a writer is running here"));
+    EXPECT_THAT(recover(folder_ / source, out_), Fails(Errc::unfinished).saying("a writer is running here"));
   }
   dataset.abandon();
 }
@@ -431,7 +423,7 @@ TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
 TEST_F(RecoverLivingWriterTest, AFinishedFileIsNobodysAlthoughAForkOfItsWriterLives) {
   RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
   ASSERT_TRUE(writer.append(as_bytes("record")));
-  const testing::ForkedChild child;
+  const ForkedChild child;
   ASSERT_TRUE(writer.finish());
   EXPECT_EQ(recovered(folder_ / "s.dvt", folder_ / "again").records, 1u);
 }
@@ -443,7 +435,7 @@ TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
     const std::string place = kind == "shard" ? folder / "shard" : folder / "dataset.partial";
     if (kind == "shard") fs::create_directory(place);
     const std::string target = kind == "shard" ? folder / "shard/s.dvt" : folder / "dataset";
-    const pid_t child = testing::spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
+    const pid_t child = spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
     ASSERT_GT(child, 0);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::uintmax_t bytes = 0;
@@ -455,7 +447,7 @@ TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
     }
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-    const std::vector<std::string> left = test::names_in(place);
+    const std::vector<std::string> left = names_in(place);
     ASSERT_FALSE(left.empty());
     EXPECT_FALSE(fs::exists(target));
     const std::string source = kind == "shard" ? folder / ("shard/" + left.front()) : place;
@@ -463,12 +455,12 @@ TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
     EXPECT_FALSE(report.ok());
     EXPECT_FALSE(report.expected_records);
     EXPECT_GT(report.records, 100u);
-    const Records records = kind == "shard" ? test::read_shard_file(folder / "out-shard").records
-                                            : test::read_dataset(folder / "out-dataset").records;
+    const Records records =
+        kind == "shard" ? read_shard_file(folder / "out-shard").records : read_dataset(folder / "out-dataset").records;
     const std::string record(10'000, 'x');
     EXPECT_TRUE(std::all_of(records.begin(), records.end(), [&](const std::string& r) { return r == record; }));
   }
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -13,18 +13,14 @@
 #include "tests/support/forked_child.h"
 #include "writer/staging.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kFacts[] = "/.dovetail-part-00000-of-00001.conversion";
 
-class ResumeTest : public test::ConversionTest {
+class ResumeTest : public ConversionTest {
  protected:
   ConvertOptions twelve_shards() { return options({put_tfrecords(5, 400, 21)}, 12); }
   // Cancels once so many records were seen.
@@ -41,12 +37,11 @@ class ResumeTest : public test::ConversionTest {
 
 TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   const ConvertOptions wanted = twelve_shards();
-  EXPECT_THAT(
-      run_until(wanted, all_.size() * 3 / 4),
-      test::Fails(ErrorKind::cancelled).saying("of 12 shards are finished and kept; run the same command again"));
+  EXPECT_THAT(run_until(wanted, all_.size() * 3 / 4),
+              Fails(ErrorKind::cancelled).saying("of 12 shards are finished and kept; run the same command again"));
   EXPECT_FALSE(fs::exists(out_));
-  EXPECT_THAT(Dataset::open(staged_), test::Fails(Errc::unfinished));
-  EXPECT_THAT(test::names_in(staged_), Contains(kFacts + 1));
+  EXPECT_THAT(Dataset::open(staged_), Fails(Errc::unfinished));
+  EXPECT_THAT(names_in(staged_), Contains(kFacts + 1));
 
   const ConvertReport report = convert(out_, wanted).value();
   EXPECT_GT(report.kept_shards, 0u);
@@ -93,8 +88,8 @@ TEST_F(ResumeTest, GoesOnAlthoughAForkOfTheStoppedOneLives) {
   const auto open = [this] { return detail::Staging::open(out_, detail::FileLock::Access::exclusive, false); };
   auto stopped = open();
   ASSERT_TRUE(stopped);
-  const testing::ForkedChild child;
-  ASSERT_THAT(open(), test::Fails(Errc::busy));
+  const ForkedChild child;
+  ASSERT_THAT(open(), Fails(Errc::busy));
   stopped = Error(Errc::closed);
   EXPECT_TRUE(open());
 }
@@ -104,7 +99,7 @@ TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {
   wanted.writer.shard.dataset_id.reset();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   ASSERT_TRUE(convert(out_, wanted));
-  const test::DecodedDataset dataset = test::read_dataset(out_);  // throws where ids differ
+  const DecodedDataset dataset = read_dataset(out_);  // throws where ids differ
   EXPECT_TRUE(dataset.records == all_);
 }
 
@@ -116,7 +111,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
     ConvertOptions other = wanted;
     change(other);
     const auto refused = convert(out_, other);
-    ASSERT_THAT(refused, test::Fails(Errc::state_mismatch)) << says;
+    ASSERT_THAT(refused, Fails(Errc::state_mismatch)) << says;
     EXPECT_THAT(refused.error().to_string(), HasSubstr(says));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("--no-resume"));
   };
@@ -133,7 +128,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
   other.resume = false;
   const ConvertReport report = convert(out_, other).value();
   EXPECT_EQ(report.kept_shards, 0u);
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  EXPECT_TRUE(read_dataset(out_).records == all_);
 }
 
 TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) {
@@ -142,7 +137,7 @@ TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) 
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   ConvertOptions other = wanted;
   other.writer.shard.max_record_bytes = 10'000;
-  EXPECT_THAT(convert(out_, other), test::Fails(Errc::state_mismatch).saying("max_record_bytes is '10000' here"))
+  EXPECT_THAT(convert(out_, other), Fails(Errc::state_mismatch).saying("max_record_bytes is '10000' here"))
       << "shards would leave out different records";
   EXPECT_TRUE(convert(out_, wanted));
 }
@@ -150,11 +145,11 @@ TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) 
 TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  put("src/999.tfrecord", test::tfrecord_bytes({"new"}));
-  EXPECT_THAT(convert(out_, wanted), test::Fails().saying("input_files is '6' here, but '5' there"));
+  put("src/999.tfrecord", tfrecord_bytes({"new"}));
+  EXPECT_THAT(convert(out_, wanted), Fails().saying("input_files is '6' here, but '5' there"));
   fs::remove(folder_ / "src/999.tfrecord");
   fs::last_write_time(folder_ / "src/100.tfrecord", fs::file_time_type::clock::now() + std::chrono::hours(1));
-  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::state_mismatch).saying("input_times"));
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::state_mismatch).saying("input_times"));
 }
 
 TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
@@ -174,7 +169,7 @@ TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
     };
     const auto refused = convert(out_, wanted);
     ASSERT_TRUE(changed);
-    EXPECT_THAT(refused, test::Fails(Errc::file_changed));
+    EXPECT_THAT(refused, Fails(Errc::file_changed));
     EXPECT_FALSE(fs::exists(staged_)) << "its shards belong to input that is no more";
   }
 }
@@ -197,9 +192,9 @@ TEST_F(ResumeTest, ShardsThatAreNotWholeAreWrittenAgain) {
 TEST_F(ResumeTest, RemovesWhatAKilledProcessHasLeft) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  test::write_file(staged_ + "/.shard-000011.dvt.partial-1-00000000", "half a shard");
+  write_file(staged_ + "/.shard-000011.dvt.partial-1-00000000", "half a shard");
   ASSERT_FALSE(run_until(wanted, 1));
-  EXPECT_THAT(test::names_in(staged_), Not(Contains(HasSubstr("partial"))));
+  EXPECT_THAT(names_in(staged_), Not(Contains(HasSubstr("partial"))));
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
@@ -215,18 +210,18 @@ TEST_F(ResumeTest, LeavesNothingWhereItMayNotContinue) {
 
 TEST_F(ResumeTest, LeavesNothingAfterDamageHoweverMuchIsFinished) {
   ConvertOptions wanted = twelve_shards();
-  std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
+  std::string damaged = tfrecord_bytes(sample_records(300, 900, 3));
   damaged[damaged.size() - 10] ^= 1;
   wanted.sources.push_back(put("damaged", damaged));
   for (const unsigned jobs : {1u, 4u}) {
     wanted.jobs = jobs;
-    EXPECT_THAT(convert(out_, wanted), test::Fails(ErrorKind::damaged));
+    EXPECT_THAT(convert(out_, wanted), Fails(ErrorKind::damaged));
     EXPECT_FALSE(fs::exists(staged_));
   }
 }
 
 TEST_F(ResumeTest, ReportsTheFirstDamageOfTheInputForAnyNumberOfJobs) {
-  std::string good = test::tfrecord_bytes(test::sample_records(2000, 900, 4));
+  std::string good = tfrecord_bytes(sample_records(2000, 900, 4));
   std::string damaged = good;
   damaged[damaged.size() - 10] ^= 1;
   std::vector<std::string> sources;
@@ -234,17 +229,17 @@ TEST_F(ResumeTest, ReportsTheFirstDamageOfTheInputForAnyNumberOfJobs) {
   for (const unsigned jobs : {1u, 2u, 8u}) {
     ConvertOptions wanted = options(sources, 16);
     wanted.jobs = jobs;
-    EXPECT_THAT(convert(out_, wanted), test::Fails().in(folder_ / "a2")) << jobs << " jobs";
+    EXPECT_THAT(convert(out_, wanted), Fails().in(folder_ / "a2")) << jobs << " jobs";
   }
 }
 
 TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
   ConvertOptions wanted = twelve_shards();
   ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 2)));
-  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists));
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::already_exists));
   wanted.writer.shard.overwrite = true;
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
+  EXPECT_THAT(read_dataset(out_).records, ElementsAre("old"));
   const ConvertReport report = convert(out_, wanted).value();
   EXPECT_GT(report.kept_shards, 0u);
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
@@ -252,7 +247,7 @@ TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
   ConvertOptions small = options({folder_ / "old.txt"}, 2);
   small.writer.shard.overwrite = true;
   ASSERT_TRUE(convert(out_, small));
-  EXPECT_THAT(test::names_in(out_), ElementsAre("manifest.dvt", "shard-000000.dvt", "shard-000001.dvt"))
+  EXPECT_THAT(names_in(out_), ElementsAre("manifest.dvt", "shard-000000.dvt", "shard-000001.dvt"))
       << "shards beyond the new ones go";
 }
 
@@ -282,7 +277,7 @@ TEST_F(ResumeTest, SucceedsWhereItWasStoppedOnceTheDatasetWasPublished) {
       ConvertOptions other = wanted;
       other.shards = 5;
       other.writer.shard.overwrite = false;
-      EXPECT_THAT(convert(out_, other), test::Fails(Errc::already_exists)) << "another conversion";
+      EXPECT_THAT(convert(out_, other), Fails(Errc::already_exists)) << "another conversion";
       EXPECT_EQ(files_below(out_), before);
       EXPECT_FALSE(fs::exists(staged_)) << "which finishes the first one all the same";
 
@@ -323,8 +318,8 @@ TEST_F(ResumeTest, SaysToRunAgainWhereOnlyTheNameIsMissing) {
   };
   const auto refused = convert(out_, wanted);
   ASSERT_TRUE(in_the_way);
-  EXPECT_THAT(refused, test::Fails(Errc::already_exists).in(out_ + "/notes.txt"));
-  EXPECT_THAT(test::names_in(out_), ElementsAre("notes.txt"));
+  EXPECT_THAT(refused, Fails(Errc::already_exists).in(out_ + "/notes.txt"));
+  EXPECT_THAT(names_in(out_), ElementsAre("notes.txt"));
   fs::remove(out_ + "/notes.txt");
   EXPECT_EQ(convert(out_, wanted)->kept_shards, 12u);
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
@@ -349,7 +344,7 @@ TEST_F(ResumeTest, ShardsOfAKilledWriterAreNotDroppedUnasked) {
   for (const std::optional<ConvertPart> part : {std::optional<ConvertPart>(), std::optional(ConvertPart{0, 2})}) {
     ConvertOptions any = wanted;
     any.part = part;
-    EXPECT_THAT(convert(out_, any), test::Fails(Errc::already_exists).saying("dovetail recover " + staged_));
+    EXPECT_THAT(convert(out_, any), Fails(Errc::already_exists).saying("dovetail recover " + staged_));
     EXPECT_EQ(files_below(staged_), before);
   }
   ConvertOptions dropping = wanted;
@@ -362,7 +357,7 @@ TEST_F(ResumeTest, NoDatasetOfASplitOpensBeforeAllAreWhole) {
   wanted.split = {{"train", 0.7}, {"val", 0.3}};
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   for (const char* name : {"", "/train", "/val", "/train/"}) {
-    EXPECT_THAT(Dataset::open(staged_ + name), test::Fails(Errc::unfinished)) << name;
+    EXPECT_THAT(Dataset::open(staged_ + name), Fails(Errc::unfinished)) << name;
   }
 }
 
@@ -380,7 +375,7 @@ TEST_F(ResumeTest, NoPatternForFoldersFindsShardsThatAreStaged) {
   fs::rename(folder_ / "out2", out_);
   for (const char* beside : {"out.partial", "out.replaced"}) {  // an old dataset that was exchanged just now
     if (std::string(beside) != "out.partial") fs::rename(staged_, folder_ / beside);
-    test::write_file(out_ + "/.dovetail-lock", "");
+    write_file(out_ + "/.dovetail-lock", "");
     EXPECT_EQ(Dataset::open(folder_ / "o*/shard-*.dvt")->records(), all_.size()) << beside;
     fs::remove(out_ + "/.dovetail-lock");
     EXPECT_EQ(Dataset::open(folder_ / "o*/shard-*.dvt")->records(), 2 * all_.size()) << "a name that anybody may give";
@@ -399,7 +394,7 @@ TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
     EXPECT_EQ(kept.has_value(), bytes == kMost);
     EXPECT_TRUE(kept || kept.error().is(Errc::invalid_option));
     if (!kept) {
-      EXPECT_THAT(kept, test::Fails().saying("name folders"));
+      EXPECT_THAT(kept, Fails().saying("name folders"));
     }
     const auto read = part.read_spec(*folder);
     ASSERT_TRUE(read && *read) << "that of before stays";
@@ -411,7 +406,7 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   const ConvertOptions wanted = twelve_shards();
   {
     const auto taken = detail::Staging::open(out_, detail::FileLock::Access::exclusive, false).value();
-    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::busy));
+    EXPECT_THAT(convert(out_, wanted), Fails(Errc::busy));
   }
   EXPECT_TRUE(convert(out_, wanted));
 }
@@ -419,9 +414,9 @@ TEST_F(ResumeTest, OneProcessAtATime) {
 TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  test::write_file(staged_ + kFacts, "damaged");
+  write_file(staged_ + kFacts, "damaged");
   const Files before = files_below(staged_);
-  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::bad_message));
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::bad_message));
   EXPECT_EQ(files_below(staged_), before);
 }
 
@@ -433,10 +428,10 @@ TEST_F(ResumeTest, AStagingFolderThatIsALinkIsRefusedAndNothingBehindItTouched) 
   for (const bool resume : {true, false}) {
     ConvertOptions wanted = twelve_shards();
     wanted.resume = resume;
-    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists).in(staged_));
+    EXPECT_THAT(convert(out_, wanted), Fails(Errc::already_exists).in(staged_));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   }
-  EXPECT_THAT(merge(out_), test::Fails(Errc::already_exists));
+  EXPECT_THAT(merge(out_), Fails(Errc::already_exists));
   EXPECT_EQ(files_below(folder_ / "victim"), before);
 }
 
@@ -446,7 +441,7 @@ TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
   const auto refuses = [&](const std::string& name) {
     ConvertOptions wanted = twelve_shards();
     wanted.resume = false;
-    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists).in(staged_ + name)) << name;
+    EXPECT_THAT(convert(out_, wanted), Fails(Errc::already_exists).in(staged_ + name)) << name;
     EXPECT_TRUE(fs::exists(staged_ + name));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   };
@@ -466,8 +461,8 @@ TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
   ConvertOptions dropping = twelve_shards();
   dropping.resume = false;
   EXPECT_TRUE(convert(out_, dropping));
-  EXPECT_EQ(test::names_in(out_).size(), 13u);
+  EXPECT_EQ(names_in(out_).size(), 13u);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -13,11 +13,10 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::IsEmpty;
 
 // Sum of (count - expected)^2 / expected over a square of counts.
 double chi_squared(const std::vector<std::vector<double>>& counts, double expected) {
@@ -54,7 +53,7 @@ TEST(ShuffleKeyTest, SourcePlaceAndOrdinalAllCount) {
   EXPECT_EQ(detail::shuffle_key(7, 1, 1000, 0), 1431502684306667574u) << "as it was when datasets were first shuffled";
 }
 
-class SpillTest : public test::FolderTest {
+class SpillTest : public FolderTest {
  protected:
   std::unique_ptr<detail::Spill> make(std::size_t buckets, std::uint64_t bytes) {
     const auto folder = detail::OutputFolder::open(folder_.path()).value();
@@ -75,14 +74,14 @@ class SpillTest : public test::FolderTest {
 
 TEST_F(SpillTest, GivesBackWhatItGotFromManyThreads) {
   auto spill = make(5, 5 * 4096);
-  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the file has no name";
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty()) << "the file has no name";
   std::vector<std::vector<Entry>> expected(5);
-  test::Draws draws(8);
+  Draws draws(8);
   std::vector<std::pair<std::size_t, Entry>> all;
   for (std::uint64_t i = 0; i < 3000; ++i) {
     // Around the size of a chunk, and far above it.
     const std::size_t size = draws.below(50) == 0 ? 3900 + draws.below(400) : draws.below(200);
-    all.push_back({draws.below(4), {i, test::noise(i == 77 ? 3'000'000 : size, i)}});
+    all.push_back({draws.below(4), {i, noise(i == 77 ? 3'000'000 : size, i)}});
     expected[all.back().first].push_back(all.back().second);
   }
   std::atomic<std::size_t> next{0};
@@ -122,10 +121,10 @@ TEST_F(SpillTest, KeepsTheWholeHead) {
 
 TEST_F(SpillTest, RefusesBuffersThatAreTooSmall) {
   const auto folder = detail::OutputFolder::open(folder_.path()).value();
-  EXPECT_THAT(detail::Spill::create(*folder, 1000, 1 << 20), test::Fails(Errc::budget_too_small).saying("4096000"));
+  EXPECT_THAT(detail::Spill::create(*folder, 1000, 1 << 20), Fails(Errc::budget_too_small).saying("4096000"));
 }
 
-class ShuffleTest : public test::ConversionTest {
+class ShuffleTest : public ConversionTest {
  protected:
   ConvertOptions shuffled(std::vector<std::string> sources, std::uint32_t shards) {
     ConvertOptions wanted = options(std::move(sources), shards);
@@ -133,7 +132,7 @@ class ShuffleTest : public test::ConversionTest {
     return wanted;
   }
   // The order by its definition, in memory.
-  static test::Records reference(const ConvertOptions& wanted) {
+  static Records reference(const ConvertOptions& wanted) {
     const auto line = detail::InputLine::open(wanted.sources, {}).value();
     std::vector<std::tuple<std::uint64_t, std::size_t, std::string>> keyed;
     detail::LineCursor cursor(line);
@@ -143,21 +142,21 @@ class ShuffleTest : public test::ConversionTest {
       keyed.emplace_back(key, keyed.size(), std::string(as_chars(cursor.record())));
     }
     std::sort(keyed.begin(), keyed.end());
-    test::Records records;
+    Records records;
     for (auto& entry : keyed) records.push_back(std::move(std::get<2>(entry)));
     return records;
   }
-  test::Records run(const ConvertOptions& wanted) {
+  Records run(const ConvertOptions& wanted) {
     fs::remove_all(out_);
     convert(out_, wanted).value();
-    return test::read_dataset(out_).records;
+    return read_dataset(out_).records;
   }
 };
 
 TEST_F(ShuffleTest, IsTheSameForEveryNumberOfJobsShardsAndBytesOfMemory) {
-  const std::string other = put("other.tfrecord", test::tfrecord_bytes({"a", "b", "", "", "c"}));
+  const std::string other = put("other.tfrecord", tfrecord_bytes({"a", "b", "", "", "c"}));
   ConvertOptions wanted = shuffled({put_tfrecords(5, 1500, 51), other}, 7);
-  const test::Records expected = reference(wanted);
+  const Records expected = reference(wanted);
   EXPECT_EQ(expected.size(), all_.size() + 5);
   EXPECT_FALSE(expected == all_);
   EXPECT_TRUE(run(wanted) == expected);
@@ -184,10 +183,10 @@ TEST_F(ShuffleTest, HasAKeyForEachOfManyRecordsInOnePlace) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i) + '\n';
   // Compressed to almost nothing: many records share a place there.
-  const std::string packed = put("packed", test::gzip(std::string(20'000, '\n') + text));
+  const std::string packed = put("packed", gzip(std::string(20'000, '\n') + text));
   for (const auto& [source, records] : {std::pair(folder_ / "files", 51u), std::pair(packed, 25'000u)}) {
     const ConvertOptions wanted = shuffled({source, source}, 3);
-    const test::Records expected = reference(wanted);
+    const Records expected = reference(wanted);
     EXPECT_EQ(expected.size(), 2 * records);
     EXPECT_TRUE(run(wanted) == expected);
   }
@@ -197,7 +196,7 @@ TEST_F(ShuffleTest, MixesAsWellAsChance) {
   constexpr std::size_t kLines = 40'000;
   std::string text;
   for (std::size_t i = 0; i < kLines; ++i) text += std::to_string(i) + '\n';
-  const test::Records records = run(shuffled({put("text", text)}, 6));
+  const Records records = run(shuffled({put("text", text)}, 6));
   ASSERT_EQ(records.size(), kLines);
   std::vector counts(10, std::vector<double>(10, 0));
   std::vector<bool> seen(kLines, false);
@@ -212,9 +211,9 @@ TEST_F(ShuffleTest, MixesAsWellAsChance) {
 }
 
 TEST_F(ShuffleTest, ReadsBucketsInPiecesWhereThereIsMoreThanTheBeginningPromised) {
-  std::string small = test::tfrecord_bytes(test::Records(1200, test::noise(1000, 1)));
-  std::string large = test::tfrecord_bytes(test::Records(30'000, std::string(500, 'a')));
-  ConvertOptions wanted = shuffled({put("small", small), put("large", test::gzip(large))}, 2);
+  std::string small = tfrecord_bytes(Records(1200, noise(1000, 1)));
+  std::string large = tfrecord_bytes(Records(30'000, std::string(500, 'a')));
+  ConvertOptions wanted = shuffled({put("small", small), put("large", gzip(large))}, 2);
   wanted.memory_bytes = 1 << 20;
   wanted.jobs = 1;
   EXPECT_TRUE(run(wanted) == reference(wanted));
@@ -222,22 +221,21 @@ TEST_F(ShuffleTest, ReadsBucketsInPiecesWhereThereIsMoreThanTheBeginningPromised
 
 TEST_F(ShuffleTest, ARecordAboveTheMemoryIsAnErrorThatSaysSo) {
   const std::string fits(900'000, 'x');
-  const std::string source = put("a", test::tfrecord_bytes({"1", fits, "3", fits}));
+  const std::string source = put("a", tfrecord_bytes({"1", fits, "3", fits}));
   ConvertOptions wanted = shuffled({source}, 1);
   wanted.jobs = 1;
   wanted.memory_bytes = 1 << 20;
   EXPECT_TRUE(run(wanted) == reference(wanted));
   fs::remove_all(out_);
-  wanted.sources = {put("b", test::tfrecord_bytes({"1", std::string(1 << 20, 'x')}))};
-  EXPECT_THAT(convert(out_, wanted),
-              test::Fails(Errc::budget_too_small).saying("memory_bytes").in(folder_ / "b").at(17u));
+  wanted.sources = {put("b", tfrecord_bytes({"1", std::string(1 << 20, 'x')}))};
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::budget_too_small).saying("memory_bytes").in(folder_ / "b").at(17u));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
-  const test::Records large(40, std::string(700'000, 'x'));
+  const Records large(40, std::string(700'000, 'x'));
   const ConvertOptions many_shards = shuffled({put_tfrecords(4, 800, 53)}, 400);
-  const ConvertOptions large_records = shuffled({put("large", test::tfrecord_bytes(large))}, 8);
+  const ConvertOptions large_records = shuffled({put("large", tfrecord_bytes(large))}, 8);
   for (const auto& [wanted, share] : {std::pair(many_shards, 0.6), std::pair(large_records, 0.8)}) {
     convert(folder_ / "whole", wanted).value();
     ConvertOptions stopped = wanted;
@@ -248,7 +246,7 @@ TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
     ConvertOptions starved = wanted;
     starved.jobs = 4;
     starved.memory_bytes = 1 << 20;
-    EXPECT_THAT(convert(out_, starved), test::Fails(Errc::budget_too_small).saying("finished and kept"));
+    EXPECT_THAT(convert(out_, starved), Fails(Errc::budget_too_small).saying("finished and kept"));
     EXPECT_EQ(names_of(files_below(staged_)), names_of(finished));
     EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);
     EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
@@ -264,7 +262,7 @@ TEST_F(ShuffleTest, IsContinuedAfterAStop) {
   stopped.jobs = 1;
   for (const double share : {0.3, 0.7, 0.9}) {
     stopped.progress = [share](const ConvertProgress& progress) { return progress.share < share; };
-    EXPECT_THAT(convert(out_, stopped), test::Fails(ErrorKind::cancelled));
+    EXPECT_THAT(convert(out_, stopped), Fails(ErrorKind::cancelled));
   }
   EXPECT_GT(convert(out_, wanted).value().kept_shards, 2u);
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
@@ -285,8 +283,8 @@ TEST_F(ShuffleTest, WorksInPartsAndWithASplit) {
   wanted.shuffle_seed.reset();
   convert(folder_ / "plain", wanted).value();
   for (const char* name : {"/train", "/val"}) {
-    test::Records shuffled = test::read_dataset(out_ + name).records;
-    test::Records plain = test::read_dataset(folder_ / "plain" + name).records;
+    Records shuffled = read_dataset(out_ + name).records;
+    Records plain = read_dataset(folder_ / "plain" + name).records;
     EXPECT_FALSE(shuffled == plain);
     std::sort(shuffled.begin(), shuffled.end());
     std::sort(plain.begin(), plain.end());
@@ -295,12 +293,11 @@ TEST_F(ShuffleTest, WorksInPartsAndWithASplit) {
 }
 
 TEST_F(ShuffleTest, DamageInTheFirstPassLeavesNothing) {
-  std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
+  std::string damaged = tfrecord_bytes(sample_records(300, 900, 3));
   damaged.pop_back();
-  EXPECT_THAT(convert(out_, shuffled({put_tfrecords(3, 100, 54), put("damaged", damaged)}, 4)),
-              test::Fails(Errc::truncated));
+  EXPECT_THAT(convert(out_, shuffled({put_tfrecords(3, 100, 54), put("damaged", damaged)}, 4)), Fails(Errc::truncated));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

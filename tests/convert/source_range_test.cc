@@ -9,47 +9,42 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-class SourceRangeTest : public test::FolderTest {
+class SourceRangeTest : public FolderTest {
  protected:
   SourceRangeTest() { std::filesystem::create_directory(root_); }
 
-  void expect_ranges_hold_each_record_once() { EXPECT_THAT(test::parts_that_differ(root_), IsEmpty()); }
+  void expect_ranges_hold_each_record_once() { EXPECT_THAT(parts_that_differ(root_), IsEmpty()); }
 
   const std::string root_ = folder_ / "source";
 };
 
 TEST_F(SourceRangeTest, HoldsEachFileOfAFolderOnce) {
   for (int i = 0; i < 40; ++i) {
-    test::write_file(root_ + "/" + std::to_string(i), std::string(static_cast<std::size_t>(i) * 7 % 30, 'x'));
+    write_file(root_ + "/" + std::to_string(i), std::string(static_cast<std::size_t>(i) * 7 % 30, 'x'));
   }
   expect_ranges_hold_each_record_once();
 }
 
 TEST_F(SourceRangeTest, HoldsEachPlainTfrecordOnce) {
   for (std::uint64_t i = 0; i < 5; ++i) {
-    test::write_file(root_ + "/" + std::to_string(i) + ".tfrecord",
-                     test::tfrecord_bytes(test::sample_records(60, 300, i)));
+    write_file(root_ + "/" + std::to_string(i) + ".tfrecord", tfrecord_bytes(sample_records(60, 300, i)));
   }
   expect_ranges_hold_each_record_once();
 }
 
 TEST_F(SourceRangeTest, HoldsEachCompressedTfrecordOnce) {
   for (std::uint64_t i = 0; i < 5; ++i) {
-    const std::string plain = test::tfrecord_bytes(test::sample_records(60, 300, i));
-    test::write_file(root_ + "/" + std::to_string(i) + ".tfrecord.gz",
-                     i % 2 == 0 ? test::gzip(plain) : test::zlib(plain));
+    const std::string plain = tfrecord_bytes(sample_records(60, 300, i));
+    write_file(root_ + "/" + std::to_string(i) + ".tfrecord.gz", i % 2 == 0 ? gzip(plain) : zlib(plain));
   }
   expect_ranges_hold_each_record_once();
 }
 
 TEST_F(SourceRangeTest, GoesOnlyForward) {
-  for (const char* const name : {"a", "b", "c", "d"}) test::write_file(root_ + "/" + name, std::string(2, *name));
+  for (const char* const name : {"a", "b", "c", "d"}) write_file(root_ + "/" + name, std::string(2, *name));
   RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   source.skip_to(3).value();
   source.skip_to(0).value();
@@ -63,8 +58,8 @@ TEST_F(SourceRangeTest, GoesOnlyForward) {
 }
 
 TEST_F(SourceRangeTest, DoesNotOpenFilesThatLieBefore) {
-  test::write_file(root_ + "/a", "first");
-  test::write_file(root_ + "/b", "second");
+  write_file(root_ + "/a", "first");
+  write_file(root_ + "/b", "second");
   RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   std::filesystem::remove(root_ + "/a");
   source.skip_to(5).value();
@@ -74,20 +69,20 @@ TEST_F(SourceRangeTest, DoesNotOpenFilesThatLieBefore) {
 TEST_F(SourceRangeTest, NoticesAFileThatIsNotAsLongAsItWas) {
   for (const OnError on_error : {OnError::fail, OnError::skip}) {
     for (const char* const now : {"onetwo", "onetwo\nthree\nfour\n", ""}) {
-      test::write_file(root_ + "/a.jsonl", "1\n");
-      test::write_file(root_ + "/b.jsonl", "2\n3\n");
+      write_file(root_ + "/a.jsonl", "1\n");
+      write_file(root_ + "/b.jsonl", "2\n3\n");
       RecordSource source = RecordSource::open(root_, {.on_error = on_error}).value();
-      test::write_file(root_ + "/b.jsonl", now);
+      write_file(root_ + "/b.jsonl", now);
       EXPECT_EQ(as_chars(source.next().value().value()), "1");
-      EXPECT_THAT(source.next(), test::Fails(Errc::file_changed).in(root_ + "/b.jsonl")) << now;
+      EXPECT_THAT(source.next(), Fails(Errc::file_changed).in(root_ + "/b.jsonl")) << now;
     }
   }
 }
 
 TEST_F(SourceRangeTest, NamesTheFilesOfAFolder) {
-  test::write_file(root_ + "/a", "first");
+  write_file(root_ + "/a", "first");
   std::filesystem::create_directory(root_ + "/below");
-  test::write_file(root_ + "/below/b", "second");
+  write_file(root_ + "/below/b", "second");
   RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   EXPECT_EQ(source.key(), "");
   std::vector<std::string> keys;
@@ -96,4 +91,4 @@ TEST_F(SourceRangeTest, NamesTheFilesOfAFolder) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -8,11 +8,10 @@
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 
 TEST(KeyedHashTest, IsXxh3) {
   // From the test vectors of XXH3: splits and shuffles must be the same for ever.
@@ -60,7 +59,7 @@ TEST(ParseSplitTest, RefusesWhatDoesNotAddUp) {
       EXPECT_TRUE(parsed);
       continue;
     }
-    EXPECT_THAT(parsed, test::Fails(Errc::invalid_option)) << text;
+    EXPECT_THAT(parsed, Fails(Errc::invalid_option)) << text;
   }
 }
 
@@ -75,17 +74,17 @@ TEST(RecordSplitTest, CutsHashesAtTheShares) {
   EXPECT_LT(chi, 13.8) << "two degrees of freedom: one in a thousand";
 }
 
-class SplitTest : public test::ConversionTest {
+class SplitTest : public ConversionTest {
  protected:
   ConvertOptions split_options(std::uint32_t shards) {
     ConvertOptions wanted = options({put_tfrecords(4, 500, 41)}, shards);
     wanted.split = parse_split("train=0.8,val=0.15,test").value();
     return wanted;
   }
-  std::vector<test::Records> parts() const {
-    std::vector<test::Records> found;
+  std::vector<Records> parts() const {
+    std::vector<Records> found;
     for (const char* name : {"train", "val", "test"}) {
-      found.push_back(test::read_dataset(out_ + '/' + name).records);
+      found.push_back(read_dataset(out_ + '/' + name).records);
     }
     return found;
   }
@@ -95,23 +94,23 @@ TEST_F(SplitTest, MakesDisjointDatasetsOfAllRecords) {
   const ConvertReport report = convert(out_, split_options(6)).value();
   EXPECT_EQ(report.datasets.size(), 3u);
   EXPECT_EQ(report.records, all_.size());
-  std::vector<test::Records> found = parts();
-  for (const test::Records& records : found) EXPECT_FALSE(records.empty());
+  std::vector<Records> found = parts();
+  for (const Records& records : found) EXPECT_FALSE(records.empty());
   // Each part keeps the order of the input, and no record is in two.
   const auto split = detail::RecordSplit::make(split_options(6).split, 0).value();
-  std::vector<test::Records> expected(3);
+  std::vector<Records> expected(3);
   all_.resize(all_.size() / 2);  // put again by the second call
   for (const std::string& record : all_) expected[split.output_of({}, as_bytes(record))].push_back(record);
   EXPECT_TRUE(found == expected);
-  EXPECT_THAT(test::names_in(out_), ElementsAre("test", "train", "val"));
+  EXPECT_THAT(names_in(out_), ElementsAre("test", "train", "val"));
 }
 
 TEST_F(SplitTest, DoesNotDependOnOrderShardsOrJobs) {
   ConvertOptions wanted = split_options(6);
   convert(out_, wanted).value();
-  const std::vector<test::Records> first = parts();
-  const auto sorted = [](std::vector<test::Records> found) {
-    for (test::Records& records : found) std::sort(records.begin(), records.end());
+  const std::vector<Records> first = parts();
+  const auto sorted = [](std::vector<Records> found) {
+    for (Records& records : found) std::sort(records.begin(), records.end());
     return found;
   };
   fs::remove_all(out_);
@@ -137,10 +136,10 @@ TEST_F(SplitTest, GoesByTheKeyWhereARecordHasOne) {
   ConvertOptions wanted = options({folder_ / "files"}, 2);
   wanted.split = parse_split("a=0.5,b=0.5").value();
   convert(out_, wanted).value();
-  const std::size_t a = test::read_dataset(out_ + "/a").records.size();
+  const std::size_t a = read_dataset(out_ + "/a").records.size();
   EXPECT_GT(a, 50u);
   EXPECT_LT(a, 150u);
-  EXPECT_EQ(test::read_dataset(out_ + "/b").records.size(), 200 - a);
+  EXPECT_EQ(read_dataset(out_ + "/b").records.size(), 200 - a);
 }
 
 TEST_F(SplitTest, KeepsEqualRecordsTogether) {
@@ -149,8 +148,8 @@ TEST_F(SplitTest, KeepsEqualRecordsTogether) {
   ConvertOptions wanted = options({put("text", text)}, 1);
   wanted.split = parse_split("a=0.5,b=0.5").value();
   convert(out_, wanted).value();
-  const test::Records a = test::read_dataset(out_ + "/a").records;
-  const test::Records b = test::read_dataset(out_ + "/b").records;
+  const Records a = read_dataset(out_ + "/a").records;
+  const Records b = read_dataset(out_ + "/b").records;
   EXPECT_EQ(a.size() + b.size(), 1000u);
   const std::set<std::string> in_a(a.begin(), a.end());
   for (const std::string& record : b) ASSERT_EQ(in_a.count(record), 0u);
@@ -161,9 +160,9 @@ TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
   ConvertOptions wanted = options({folder_ / "og/train"}, 1);
   wanted.split = parse_split("train=0.5,val").value();
   wanted.writer.shard.overwrite = true;
-  EXPECT_THAT(convert(folder_ / "og", wanted), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(convert(folder_ / "og", wanted), Fails(Errc::invalid_option));
   wanted.split = parse_split("test=0.5,val").value();
-  EXPECT_THAT(convert(folder_ / "og", wanted), test::Fails(Errc::invalid_option)) << "beside its source";
+  EXPECT_THAT(convert(folder_ / "og", wanted), Fails(Errc::invalid_option)) << "beside its source";
 
   ASSERT_TRUE(convert(out_, options({source}, 1)));
   const Files before = files_below(out_);
@@ -172,7 +171,7 @@ TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
     for (const std::string& from : {out_, folder_ / "link"}) {
       ConvertOptions itself = options({from + name}, 1);
       itself.writer.shard.overwrite = true;
-      EXPECT_THAT(convert(out_, itself), test::Fails(Errc::invalid_option)) << from << name;
+      EXPECT_THAT(convert(out_, itself), Fails(Errc::invalid_option)) << from << name;
     }
   }
   EXPECT_EQ(files_below(out_), before);
@@ -215,7 +214,7 @@ TEST_F(SplitTest, RefusesSourcesThatItsTargetWouldReplace) {
       ConvertOptions wanted = splits ? split : options({}, 1);
       wanted.sources = {source};
       wanted.writer.shard.overwrite = true;
-      EXPECT_THAT(convert(target, wanted), test::Fails(Errc::invalid_option)) << source;
+      EXPECT_THAT(convert(target, wanted), Fails(Errc::invalid_option)) << source;
       EXPECT_EQ(files_below(folder_ / ""), before) << source;
     }
   }
@@ -231,7 +230,7 @@ TEST_F(SplitTest, ReplacesItsOwnDatasetsOnly) {
   other.split.back().name = "other";
   for (ConvertOptions wanted : {plain, other}) {
     wanted.writer.shard.overwrite = true;
-    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists));
+    EXPECT_THAT(convert(out_, wanted), Fails(Errc::already_exists));
     EXPECT_EQ(files_below(out_), before);
   }
   ConvertOptions again = split;
@@ -243,4 +242,4 @@ TEST_F(SplitTest, ReplacesItsOwnDatasetsOnly) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

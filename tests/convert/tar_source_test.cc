@@ -9,20 +9,17 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const SourceOptions kTar{.format = SourceFormat::tar};
 const SourceOptions kRaw{.format = SourceFormat::tar, .records = RecordForm::raw};
 constexpr std::uint64_t kPetabyte = std::uint64_t{1} << 50;
 
-class TarSourceTest : public test::SourceFileTest {
+class TarSourceTest : public SourceFileTest {
  protected:
   std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
-    return test::read_texts(put(bytes), options);
+    return read_texts(put(bytes), options);
   }
   Error error_of(std::string_view bytes, const SourceOptions& options = kTar) {
     return test::error_of(put(bytes), options);
@@ -30,42 +27,41 @@ class TarSourceTest : public test::SourceFileTest {
 };
 
 TEST_F(TarSourceTest, ClassNumbersAreNumbers) {
-  const std::string tar = test::tar_bytes({{"a.cls", "7\n"},
-                                           {"a.x.cls2", " -12 "},
-                                           {"a.index", "+007"},
-                                           {"a.id", "5"},
-                                           {"b.cls", "dog"},
-                                           {"b.inx", ""},
-                                           {"c.cls", "1 2"},
-                                           {"d.cls", "+-1"},
-                                           {"e.cls", "1_000"}});
+  const std::string tar = tar_bytes({{"a.cls", "7\n"},
+                                     {"a.x.cls2", " -12 "},
+                                     {"a.index", "+007"},
+                                     {"a.id", "5"},
+                                     {"b.cls", "dog"},
+                                     {"b.inx", ""},
+                                     {"c.cls", "1 2"},
+                                     {"d.cls", "+-1"},
+                                     {"e.cls", "1_000"}});
   EXPECT_THAT(read(tar),
               ElementsAre("__key__=<a> cls=[7] id=<5> index=[7] x.cls2=[-12]", "__key__=<b> cls=<dog> inx=<>",
                           "__key__=<c> cls=<1 2>", "__key__=<d> cls=<+-1>", "__key__=<e> cls=<1_000>"));
-  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.cls", "7\n"}})), kRaw).value(), ElementsAre("7\n"));
+  EXPECT_THAT(read_source(put(tar_bytes({{"a.cls", "7\n"}})), kRaw).value(), ElementsAre("7\n"));
 }
 
 TEST_F(TarSourceTest, UnpacksMembersNamedGz) {
   const std::string large(std::size_t{3} << 20, 'x');
-  const std::string packed = test::gzip("{\"a\": 1}");
-  EXPECT_THAT(read(test::tar_bytes({{"a.json.gz", packed}, {"a.cls.GZ", test::gzip("3")}, {"b.gz", packed}})),
+  const std::string packed = gzip("{\"a\": 1}");
+  EXPECT_THAT(read(tar_bytes({{"a.json.gz", packed}, {"a.cls.GZ", gzip("3")}, {"b.gz", packed}})),
               ElementsAre("__key__=<a> cls=[3] json=<{\"a\": 1}>", "__key__=<b> gz=<" + packed + ">"));
-  EXPECT_THAT(read(test::tar_bytes({{"a.txt.gz", test::gzip(large) + test::gzip("y")}})),
+  EXPECT_THAT(read(tar_bytes({{"a.txt.gz", gzip(large) + gzip("y")}})),
               ElementsAre("__key__=<a> txt=<" + large + "y>"));
-  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.json.gz", packed}})), kRaw).value(), ElementsAre(packed));
-  EXPECT_THAT(read(test::tar_bytes({{"a.json.gz", ""}, {"a.x", ""}})), ElementsAre("__key__=<a> json=<> x=<>"));
+  EXPECT_THAT(read_source(put(tar_bytes({{"a.json.gz", packed}})), kRaw).value(), ElementsAre(packed));
+  EXPECT_THAT(read(tar_bytes({{"a.json.gz", ""}, {"a.x", ""}})), ElementsAre("__key__=<a> json=<> x=<>"));
 }
 
 TEST_F(TarSourceTest, CanBeCancelledWhileAMemberIsUnpacked) {
   const std::string large(std::size_t{64} << 20, '\0');
   int asked = 0;
   const SourceOptions options{.cancelled = [&asked] { return ++asked > 20; }};
-  EXPECT_THAT(error_of(test::tar_bytes({{"a.txt.gz", test::gzip(large)}}), options),
-              test::Fails(ErrorKind::cancelled).in(path_));
+  EXPECT_THAT(error_of(tar_bytes({{"a.txt.gz", gzip(large)}}), options), Fails(ErrorKind::cancelled).in(path_));
 }
 
 TEST_F(TarSourceTest, MembersOfOneFeatureAreNamedAsTheyAre) {
-  const std::string packed = test::gzip("{}");
+  const std::string packed = gzip("{}");
   struct {
     const char* first;
     const char* second;
@@ -75,14 +71,13 @@ TEST_F(TarSourceTest, MembersOfOneFeatureAreNamedAsTheyAre) {
                       {"a.json.gz", "a.JSON.gz", "two members of the key are \"json.gz\""},
                       {"a.x", "a.__key__.gz", "the member \"__key__.gz\" has the name"}};
   for (const auto& [first, second, says] : kCases) {
-    EXPECT_THAT(error_of(test::tar_bytes({{first, packed}, {second, packed}})),
-                test::Fails(Errc::malformed_input).saying(says));
+    EXPECT_THAT(error_of(tar_bytes({{first, packed}, {second, packed}})), Fails(Errc::malformed_input).saying(says));
   }
 }
 
 TEST_F(TarSourceTest, AMemberThatCannotBeUnpackedIsThatOfOneRecord) {
-  const std::string packed = test::gzip("words");
-  const std::string large = test::gzip(std::string(100'000, 'x'));
+  const std::string packed = gzip("words");
+  const std::string large = gzip(std::string(100'000, 'x'));
   struct {
     std::string bytes;
     Errc code;
@@ -92,19 +87,19 @@ TEST_F(TarSourceTest, AMemberThatCannotBeUnpackedIsThatOfOneRecord) {
                       {large, Errc::record_too_large}};
   for (const auto& [bytes, code] : kCases) {
     const std::string tar =
-        test::tar_bytes({{"a.txt", "1"}, {"b.jpg", "2"}, {"b.txt.gz", bytes}, {"b.z", "3"}, {"c.txt", "4"}});
-    EXPECT_THAT(error_of(tar, {.max_record_bytes = 5000}), test::Fails(code).saying("key \"b\": member \"txt.gz\": "));
+        tar_bytes({{"a.txt", "1"}, {"b.jpg", "2"}, {"b.txt.gz", bytes}, {"b.z", "3"}, {"c.txt", "4"}});
+    EXPECT_THAT(error_of(tar, {.max_record_bytes = 5000}), Fails(code).saying("key \"b\": member \"txt.gz\": "));
     EXPECT_THAT(read(tar, {.max_record_bytes = 5000, .on_error = OnError::skip}),
                 ElementsAre("__key__=<a> txt=<1>", "__key__=<c> txt=<4>"));
   }
 }
 
 TEST_F(TarSourceTest, GroupsConsecutiveMembersByKey) {
-  const std::string tar = test::tar_bytes(
-      {{"d/a.JPG", "picture"}, {"d/a.cls", "1"}, {"d/b.jpg", ""}, {"c.seg.png", "x"}, {"c.txt", "words"}});
+  const std::string tar =
+      tar_bytes({{"d/a.JPG", "picture"}, {"d/a.cls", "1"}, {"d/b.jpg", ""}, {"c.seg.png", "x"}, {"c.txt", "words"}});
   EXPECT_THAT(read(tar), ElementsAre("__key__=<d/a> cls=[1] jpg=<picture>", "__key__=<d/b> jpg=<>",
                                      "__key__=<c> seg.png=<x> txt=<words>"));
-  EXPECT_THAT(read(test::gzip(tar)).size(), 3u);
+  EXPECT_THAT(read(gzip(tar)).size(), 3u);
   RecordSource source = RecordSource::open(put(tar)).value();
   EXPECT_EQ(source.format(), SourceFormat::tar);
   EXPECT_TRUE(source.makes_examples());
@@ -133,32 +128,32 @@ TEST_F(TarSourceTest, SplitsNamesAsWebDatasetDoes) {
 }
 
 TEST_F(TarSourceTest, CountsWhatIsNoRecord) {
-  RecordSource source = RecordSource::open(put(test::tar_bytes({{"d/", "", '5'},
-                                                                {"a.txt", "1"},
-                                                                {"link.txt", "", '2'},
-                                                                {"hard.txt", "", '1'},
-                                                                {"device.txt", "", '3'},
-                                                                {"README", "no dot"},
-                                                                {"b.txt", "2"}})))
+  RecordSource source = RecordSource::open(put(tar_bytes({{"d/", "", '5'},
+                                                          {"a.txt", "1"},
+                                                          {"link.txt", "", '2'},
+                                                          {"hard.txt", "", '1'},
+                                                          {"device.txt", "", '3'},
+                                                          {"README", "no dot"},
+                                                          {"b.txt", "2"}})))
                             .value();
-  EXPECT_EQ(test::example_text(as_chars(source.next().value().value())), "__key__=<a> txt=<1>");
-  EXPECT_EQ(test::example_text(as_chars(source.next().value().value())), "__key__=<b> txt=<2>");
+  EXPECT_EQ(example_text(as_chars(source.next().value().value())), "__key__=<a> txt=<1>");
+  EXPECT_EQ(example_text(as_chars(source.next().value().value())), "__key__=<b> txt=<2>");
   EXPECT_FALSE(source.next().value());
   EXPECT_EQ(source.ignored(), 5u);
 }
 
 TEST_F(TarSourceTest, GivesTheBytesOfSingleMembersInTheRawForm) {
-  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}})), kRaw).value(),
+  EXPECT_THAT(read_source(put(tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}})), kRaw).value(),
               ElementsAre("one", "two"));
-  EXPECT_THAT(error_of(test::tar_bytes({{"a.txt", "1"}, {"a.cls", "2"}}), kRaw),
-              test::Fails(Errc::malformed_input).at(1024u).saying("key \"a\""));
+  EXPECT_THAT(error_of(tar_bytes({{"a.txt", "1"}, {"a.cls", "2"}}), kRaw),
+              Fails(Errc::malformed_input).at(1024u).saying("key \"a\""));
 }
 
 TEST_F(TarSourceTest, ReadsMembersLargerThanEveryBuffer) {
-  const std::string large = test::noise(5 << 20, 1);
-  const std::string tar = test::tar_bytes({{"a.bin", large}, {"b.bin", "small"}});
-  for (const std::string& bytes : {tar, test::gzip(tar)}) {
-    const test::Records records = test::read_source(put(bytes), kRaw).value();
+  const std::string large = noise(5 << 20, 1);
+  const std::string tar = tar_bytes({{"a.bin", large}, {"b.bin", "small"}});
+  for (const std::string& bytes : {tar, gzip(tar)}) {
+    const Records records = read_source(put(bytes), kRaw).value();
     ASSERT_EQ(records.size(), 2u);
     EXPECT_TRUE(records[0] == large);
     EXPECT_EQ(records[1], "small");
@@ -166,19 +161,19 @@ TEST_F(TarSourceTest, ReadsMembersLargerThanEveryBuffer) {
 }
 
 TEST_F(TarSourceTest, TakesAnArchiveWithoutMembers) {
-  EXPECT_THAT(test::read_source(put(test::tar_bytes({})), kTar).value(), IsEmpty());
+  EXPECT_THAT(read_source(put(tar_bytes({})), kTar).value(), IsEmpty());
   EXPECT_TRUE(error_of("").is(Errc::truncated)) << error_of("").to_string();
 }
 
 TEST_F(TarSourceTest, FindsEveryCut) {
-  const std::string tar = test::tar_bytes({{"a.txt", "one"}, {"b.txt", std::string(700, 'x')}});
+  const std::string tar = tar_bytes({{"a.txt", "one"}, {"b.txt", std::string(700, 'x')}});
   for (std::size_t size = 0; size < tar.size(); size += size % 512 == 1 ? 255 : 1) {
     RecordSource source = RecordSource::open(put(tar.substr(0, size)), kTar).value();
     std::size_t records = 0;
     for (;;) {
       const auto record = source.next();
       if (!record) {
-        EXPECT_THAT(record, test::Fails(Errc::truncated).in(path_)) << size;
+        EXPECT_THAT(record, Fails(Errc::truncated).in(path_)) << size;
         EXPECT_TRUE(record.error().offset().has_value());
         break;
       }
@@ -190,57 +185,57 @@ TEST_F(TarSourceTest, FindsEveryCut) {
 }
 
 TEST_F(TarSourceTest, SurvivesAFlipOfEveryByte) {
-  const std::string tar = test::tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}});
+  const std::string tar = tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}});
   for (std::size_t i = 0; i < tar.size(); ++i) {
     std::string damaged = tar;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
-    const auto read = test::read_source(put(damaged), kTar);
+    const auto read = read_source(put(damaged), kTar);
     if (read) {
       EXPECT_LE(read->size(), 2u) << i;
     } else {
-      EXPECT_THAT(read, test::Fails(ErrorKind::damaged)) << i;
+      EXPECT_THAT(read, Fails(ErrorKind::damaged)) << i;
       EXPECT_TRUE(read.error().offset().has_value());
     }
   }
 }
 
 TEST_F(TarSourceTest, RefusesAClaimOfPetabytesBeforeItTakesMemory) {
-  EXPECT_THAT(error_of(test::tar_bytes({{"ok.txt", "1"}, {"a.bin", "few", '0', kPetabyte}})),
-              test::Fails(Errc::record_too_large).at(1024u).saying("1125899906842624"));
-  EXPECT_THAT(error_of(test::tar_bytes({{"a.bin", "few", '0', 4'000'000'000}})), test::Fails(Errc::truncated));
+  EXPECT_THAT(error_of(tar_bytes({{"ok.txt", "1"}, {"a.bin", "few", '0', kPetabyte}})),
+              Fails(Errc::record_too_large).at(1024u).saying("1125899906842624"));
+  EXPECT_THAT(error_of(tar_bytes({{"a.bin", "few", '0', 4'000'000'000}})), Fails(Errc::truncated));
   const SourceOptions small{.format = SourceFormat::tar, .max_record_bytes = 40};
-  const std::string parts = test::tar_bytes({{"a.x", std::string(20, 'x')}, {"a.y", std::string(21, 'y')}});
+  const std::string parts = tar_bytes({{"a.x", std::string(20, 'x')}, {"a.y", std::string(21, 'y')}});
   EXPECT_TRUE(error_of(parts, small).is(Errc::record_too_large)) << "together they are too large";
 }
 
 TEST_F(TarSourceTest, RefusesTheSamePartTwice) {
-  EXPECT_THAT(error_of(test::tar_bytes({{"a.txt", "1"}, {"a.TXT", "2"}})),
-              test::Fails(Errc::malformed_input).at(1024u).saying("\"txt\""));
-  EXPECT_TRUE(error_of(test::tar_bytes({{"a.__key__", "1"}})).is(Errc::malformed_input));
-  EXPECT_EQ(error_of(test::tar_bytes({{"a.\xFF", "1"}})).kind(), ErrorKind::usage) << "no name of a feature";
+  EXPECT_THAT(error_of(tar_bytes({{"a.txt", "1"}, {"a.TXT", "2"}})),
+              Fails(Errc::malformed_input).at(1024u).saying("\"txt\""));
+  EXPECT_TRUE(error_of(tar_bytes({{"a.__key__", "1"}})).is(Errc::malformed_input));
+  EXPECT_EQ(error_of(tar_bytes({{"a.\xFF", "1"}})).kind(), ErrorKind::usage) << "no name of a feature";
 }
 
 TEST_F(TarSourceTest, RefusesWhatFollowsTheEnd) {
-  const std::string tar = test::tar_bytes({{"a.txt", "1"}});
-  EXPECT_THAT(error_of(tar + tar), test::Fails(Errc::malformed_input).at(1024u));
-  EXPECT_EQ(test::read_source(put(tar + std::string(100'000, '\0')), kTar).value().size(), 1u);
+  const std::string tar = tar_bytes({{"a.txt", "1"}});
+  EXPECT_THAT(error_of(tar + tar), Fails(Errc::malformed_input).at(1024u));
+  EXPECT_EQ(read_source(put(tar + std::string(100'000, '\0')), kTar).value().size(), 1u);
 }
 
 TEST_F(TarSourceTest, RefusesWhatIsNoTar) {
-  EXPECT_THAT(error_of(std::string(2048, 'x')), test::Fails(Errc::malformed_input).in(path_));
+  EXPECT_THAT(error_of(std::string(2048, 'x')), Fails(Errc::malformed_input).in(path_));
 }
 
 TEST_F(TarSourceTest, SkipsSingleRecordsWhereAsked) {
   std::vector<SkippedRecord> skipped;
   SourceOptions options{.format = SourceFormat::tar, .max_record_bytes = 100, .on_error = OnError::skip};
   options.skipped = [&skipped](const SkippedRecord& record) { skipped.push_back(record); };
-  const std::string tar = test::tar_bytes({{"a.txt", "1"},
-                                           {"b.jpg", std::string(101, 'x')},
-                                           {"b.txt", "belongs to b"},
-                                           {"c.txt", "3"},
-                                           {"d.txt", "4"},
-                                           {"d.txt", "5"},
-                                           {"e.txt", "6"}});
+  const std::string tar = tar_bytes({{"a.txt", "1"},
+                                     {"b.jpg", std::string(101, 'x')},
+                                     {"b.txt", "belongs to b"},
+                                     {"c.txt", "3"},
+                                     {"d.txt", "4"},
+                                     {"d.txt", "5"},
+                                     {"e.txt", "6"}});
   EXPECT_THAT(read(tar, options), ElementsAre("__key__=<a> txt=<1>", "__key__=<c> txt=<3>", "__key__=<e> txt=<6>"));
   ASSERT_EQ(skipped.size(), 2u);
   EXPECT_TRUE(skipped[0].error.is(Errc::record_too_large));
@@ -250,10 +245,10 @@ TEST_F(TarSourceTest, SkipsSingleRecordsWhereAsked) {
 }
 
 TEST_F(TarSourceTest, GoesOnWithTheNextFileBehindACut) {
-  const std::string whole = test::tar_bytes({{"a.txt", "1"}, {"b.txt", "2"}});
+  const std::string whole = tar_bytes({{"a.txt", "1"}, {"b.txt", "2"}});
   std::filesystem::create_directory(folder_ / "tars");
-  test::write_file(folder_ / "tars/0.tar", whole.substr(0, 1024 + 600));
-  test::write_file(folder_ / "tars/1.tar.gz", test::gzip(whole));
+  write_file(folder_ / "tars/0.tar", whole.substr(0, 1024 + 600));
+  write_file(folder_ / "tars/1.tar.gz", gzip(whole));
   RecordSource source = RecordSource::open(folder_ / "tars", {.on_error = OnError::skip}).value();
   EXPECT_EQ(source.format(), SourceFormat::tar);
   std::size_t records = 0;
@@ -263,16 +258,16 @@ TEST_F(TarSourceTest, GoesOnWithTheNextFileBehindACut) {
 }
 
 TEST_F(TarSourceTest, HoldsEachRecordOnceInRanges) {
-  std::vector<test::TarEntry> entries;
+  std::vector<TarEntry> entries;
   for (int i = 0; i < 300; ++i) {
     const std::string key = std::to_string(i);
     entries.push_back({key + ".a", std::string(static_cast<std::size_t>(i) * 37 % 3000, 'x')});
     entries.push_back({key + ".b", key});
   }
-  const std::string tar = test::tar_bytes(entries);
-  EXPECT_THAT(test::parts_that_differ(put(tar)), IsEmpty());
-  EXPECT_THAT(test::parts_that_differ(put(test::gzip(tar))), IsEmpty());
+  const std::string tar = tar_bytes(entries);
+  EXPECT_THAT(parts_that_differ(put(tar)), IsEmpty());
+  EXPECT_THAT(parts_that_differ(put(gzip(tar))), IsEmpty());
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

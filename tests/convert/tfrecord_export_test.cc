@@ -13,12 +13,10 @@
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // TensorFlow's limit for both, where nobody asks for another.
 constexpr std::size_t kTensorFlowBlock = 262'144;
@@ -44,7 +42,7 @@ std::string decode_snappy(std::string_view stream) {
 }
 
 TEST(TfrecordSnappyTest, BlocksDoNotDependOnHowBytesCome) {
-  const std::string bytes = test::noise(1'000'000, 1) + test::prose(1'000'000, 2);
+  const std::string bytes = noise(1'000'000, 1) + prose(1'000'000, 2);
   std::vector<std::byte> once;
   format::TfrecordSnappyEncoder encoder;
   encoder.add(as_bytes(bytes), once);
@@ -74,20 +72,20 @@ TEST(TfrecordSnappyTest, LengthsHaveTheirHighestByteFirst) {
   EXPECT_THAT(out, ::testing::ElementsAreArray(expected)) << "the raw length and one literal of 3 bytes";
 }
 
-class TfrecordExportTest : public test::ConversionTest {
+class TfrecordExportTest : public ConversionTest {
  protected:
   // Records of 0 bytes to more than 1 MiB, some of which compress.
   test::Records records() const {
-    test::Records records = test::sample_records(500, 3000, 61);
+    test::Records records = sample_records(500, 3000, 61);
     for (const std::size_t size : {std::size_t{262'144}, std::size_t{262'145}, std::size_t{1'500'000}}) {
-      records.push_back(test::noise(size, size));
-      records.push_back(test::prose(size, size));
+      records.push_back(noise(size, size));
+      records.push_back(prose(size, size));
     }
     records.emplace_back();
     return records;
   }
   std::string packed(std::uint32_t shards) {
-    convert(folder_ / "dataset", options({put("a.tfrecord", test::tfrecord_bytes(records()))}, shards)).value();
+    convert(folder_ / "dataset", options({put("a.tfrecord", tfrecord_bytes(records()))}, shards)).value();
     return folder_ / "dataset";
   }
   TfrecordExportOptions exports(const std::string& source, TfrecordCompression compression) const {
@@ -97,13 +95,13 @@ class TfrecordExportTest : public test::ConversionTest {
   std::string unpacked(const std::vector<std::string>& files, TfrecordCompression compression) {
     std::string framed;
     for (const std::string& file : files) {
-      const test::Bytes bytes = test::read_file(file);
+      const Bytes bytes = read_file(file);
       if (compression == TfrecordCompression::snappy) {
         framed += decode_snappy(as_chars(bytes));
       } else if (compression == TfrecordCompression::none) {
         framed += as_chars(bytes);
       } else {
-        framed += test::inflate(as_chars(bytes));
+        framed += inflate(as_chars(bytes));
       }
     }
     return framed;
@@ -112,7 +110,7 @@ class TfrecordExportTest : public test::ConversionTest {
 
 TEST_F(TfrecordExportTest, GivesTheRecordsBackByteForByte) {
   const std::string dataset = packed(5);
-  const std::string expected = test::tfrecord_bytes(records());
+  const std::string expected = tfrecord_bytes(records());
   for (const auto compression :
        {TfrecordCompression::none, TfrecordCompression::gzip, TfrecordCompression::zlib, TfrecordCompression::snappy}) {
     const auto report = export_tfrecords(out_, exports(dataset, compression)).value();
@@ -126,15 +124,14 @@ TEST_F(TfrecordExportTest, GivesTheRecordsBackByteForByte) {
 TEST_F(TfrecordExportTest, NamesFilesAsTensorFlowDoes) {
   const std::string dataset = packed(2);
   export_tfrecords(out_, exports(dataset, TfrecordCompression::gzip)).value();
-  EXPECT_THAT(test::names_in(out_), ElementsAre("data-00000-of-00002.tfrecord.gz", "data-00001-of-00002.tfrecord.gz"));
+  EXPECT_THAT(names_in(out_), ElementsAre("data-00000-of-00002.tfrecord.gz", "data-00001-of-00002.tfrecord.gz"));
   TfrecordExportOptions one = exports(dataset, TfrecordCompression::none);
   one.files = 1;
   const auto report = export_tfrecords(folder_ / "new/all.tfrecord", one).value();
   EXPECT_THAT(report.files, ElementsAre(folder_ / "new/all.tfrecord"));
-  EXPECT_TRUE(as_chars(test::read_file(folder_ / "new/all.tfrecord")) == test::tfrecord_bytes(records()));
+  EXPECT_TRUE(as_chars(read_file(folder_ / "new/all.tfrecord")) == tfrecord_bytes(records()));
   one.files = 0;
-  EXPECT_THAT(export_tfrecords(folder_ / "all.tfrecord", one), test::Fails(Errc::invalid_option))
-      << "two files, one name";
+  EXPECT_THAT(export_tfrecords(folder_ / "all.tfrecord", one), Fails(Errc::invalid_option)) << "two files, one name";
 }
 
 TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
@@ -146,7 +143,7 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
         Named{"b.tfrecord.snappy", TfrecordCompression::snappy}}) {
     wanted.compression.reset();
     const auto report = export_tfrecords(folder_ / name, wanted).value();
-    EXPECT_TRUE(unpacked(report.files, compression) == test::tfrecord_bytes(records())) << name;
+    EXPECT_TRUE(unpacked(report.files, compression) == tfrecord_bytes(records())) << name;
     wanted.compression = TfrecordCompression::none;
     wanted.overwrite = true;
     const auto plain = export_tfrecords(folder_ / name, wanted);
@@ -156,7 +153,7 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
   wanted.compression.reset();
   for (const char* const name : {"d.tfrecord.zst", "d.tfrecord.bz2", "d.tfrecord.XZ"}) {
     EXPECT_THAT(export_tfrecords(folder_ / name, wanted),
-                test::Fails(Errc::invalid_option).saying("which TensorFlow does not read; use .gz"));
+                Fails(Errc::invalid_option).saying("which TensorFlow does not read; use .gz"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
   }
 }
@@ -164,11 +161,11 @@ TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
 TEST_F(TfrecordExportTest, OptionsOfSourcesAreNotPassedOverForADataset) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.source.labels = true;
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::invalid_option));
   const SourceOptions kOthers[] = {{.csv = {.delimiter = ';'}}, {.include = {"*"}}, {.exclude = {"x"}}};
   for (const SourceOptions& other : kOthers) {
     wanted.source = other;
-    EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
+    EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::invalid_option));
   }
 }
 
@@ -189,7 +186,7 @@ TEST_F(TfrecordExportTest, CutsADatasetIntoAnyNumberOfFiles) {
     wanted.files = files;
     const auto report = export_tfrecords(out_, wanted).value();
     EXPECT_EQ(report.files.size(), files);
-    EXPECT_TRUE(unpacked(report.files, TfrecordCompression::none) == test::tfrecord_bytes(records()));
+    EXPECT_TRUE(unpacked(report.files, TfrecordCompression::none) == tfrecord_bytes(records()));
     fs::remove_all(out_);
   }
 }
@@ -198,21 +195,20 @@ TEST_F(TfrecordExportTest, TakesOtherSourcesToo) {
   TfrecordExportOptions lines = exports(put("a.txt", "one\n\nthree"), TfrecordCompression::gzip);
   const auto report = export_tfrecords(out_, lines).value();
   EXPECT_EQ(report.records, 3u);
-  EXPECT_EQ(unpacked(report.files, TfrecordCompression::gzip), test::tfrecord_bytes({"one", "", "three"}));
+  EXPECT_EQ(unpacked(report.files, TfrecordCompression::gzip), tfrecord_bytes({"one", "", "three"}));
   fs::remove_all(out_);
   TfrecordExportOptions many = exports(put_tfrecords(4, 100, 62), TfrecordCompression::zlib);
   many.files = 3;
-  EXPECT_EQ(unpacked(export_tfrecords(out_, many).value().files, TfrecordCompression::zlib),
-            test::tfrecord_bytes(all_));
+  EXPECT_EQ(unpacked(export_tfrecords(out_, many).value().files, TfrecordCompression::zlib), tfrecord_bytes(all_));
 }
 
 TEST_F(TfrecordExportTest, RefusesOptionsOutOfRange) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.jobs = 1025;
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option).saying("jobs = 1025"));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::invalid_option).saying("jobs = 1025"));
   wanted.jobs = 1024;
   wanted.files = 100'000;
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option).saying("files = 100000"));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::invalid_option).saying("files = 100000"));
 }
 
 TEST_F(TfrecordExportTest, TakesTheOptionsOfAConversion) {
@@ -233,18 +229,17 @@ TEST_F(TfrecordExportTest, TakesTheOptionsOfAConversion) {
 TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
   const std::string dataset = packed(4);
   const std::string shard = dataset + "/shard-000002.dvt";
-  std::string damaged(as_chars(test::read_file(shard)));
+  std::string damaged(as_chars(read_file(shard)));
   damaged[damaged.size() / 2] ^= 1;
-  test::write_file(shard, damaged);
-  EXPECT_THAT(export_tfrecords(out_, exports(dataset, TfrecordCompression::none)),
-              test::Fails(ErrorKind::damaged).in(shard));
+  write_file(shard, damaged);
+  EXPECT_THAT(export_tfrecords(out_, exports(dataset, TfrecordCompression::none)), Fails(ErrorKind::damaged).in(shard));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(TfrecordExportTest, CanBeCancelled) {
   TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::none);
   wanted.progress = [](const ConvertProgress&) { return false; };
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(ErrorKind::cancelled));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -268,15 +263,15 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
   const std::string partial = out_ + "/.data-00002-of-00004.tfrecord.gz.partial-7-0123abcd";
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::folder}) {
     EXPECT_THAT(convert(folder_ / "again", {.sources = {out_}, .from = format}),
-                test::Fails(Errc::unfinished).in(partial).saying("an export with --overwrite"))
+                Fails(Errc::unfinished).in(partial).saying("an export with --overwrite"))
         << to_string(format);
   }
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::already_exists));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::already_exists));
   // What somebody else is still writing stays. What is left of an export to another number of files
   // goes, too.
   const std::string busy = out_ + "/.data-00000-of-00004.tfrecord.gz.partial-8-0123abcd";
   const std::string other = out_ + "/.data-00000-of-00005.tfrecord.gz.partial-9-0123abcd";
-  for (const std::string& path : {busy, other}) test::write_file(path, "begun");
+  for (const std::string& path : {busy, other}) write_file(path, "begun");
   const int held = ::open(busy.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(held, LOCK_EX), 0);
   wanted.overwrite = true;
@@ -293,7 +288,7 @@ TEST_F(TfrecordExportTest, LimitsRecordsOfADatasetToo) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.source.max_record_bytes = 1'499'999;
   const auto refused = export_tfrecords(out_, wanted);
-  ASSERT_THAT(refused, test::Fails(Errc::record_too_large));
+  ASSERT_THAT(refused, Fails(Errc::record_too_large));
   EXPECT_THAT(refused.error().path(), HasSubstr("/dataset/shard-00000"));
   EXPECT_FALSE(fs::exists(out_));
   wanted.source.max_record_bytes = 1'500'000;
@@ -308,15 +303,14 @@ TEST_F(TfrecordExportTest, NeverStandsBesideAnother) {
   for (const char* const other :
        {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord", "data-00000-of-00002.tfrecord-old",
         "data-00000-of-00002.tfrecord.zst", "data-00000-of-00003.tfrecord.dvi"}) {
-    test::write_file(out_ + '/' + other, "mine");
+    write_file(out_ + '/' + other, "mine");
   }
   const Files files = files_below(out_);
   for (const auto& [count, compression] :
        {std::pair{2u, TfrecordCompression::none}, {3u, TfrecordCompression::gzip}, {1u, TfrecordCompression::none}}) {
     wanted.files = count;
     wanted.compression = compression;
-    EXPECT_THAT(export_tfrecords(out_, wanted),
-                test::Fails(Errc::already_exists).in(out_ + "/data-00000-of-00003.tfrecord"));
+    EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::already_exists).in(out_ + "/data-00000-of-00003.tfrecord"));
     EXPECT_EQ(files_below(out_), files);
   }
   wanted.files = 0;
@@ -335,7 +329,7 @@ TEST_F(TfrecordExportTest, ReplacesNoSource) {
     TfrecordExportOptions wanted = exports(source, TfrecordCompression::none);
     wanted.overwrite = true;
     wanted.files = target == out_ ? 2 : 1;
-    EXPECT_THAT(export_tfrecords(target, wanted), test::Fails(Errc::invalid_option)) << source;
+    EXPECT_THAT(export_tfrecords(target, wanted), Fails(Errc::invalid_option)) << source;
     EXPECT_EQ(files_below(out_), files);
   }
 }
@@ -343,16 +337,16 @@ TEST_F(TfrecordExportTest, ReplacesNoSource) {
 TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   put("out/data-00001-of-00002.tfrecord", "mine");
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::already_exists));
-  EXPECT_THAT(test::names_in(out_), ElementsAre("data-00001-of-00002.tfrecord"));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::already_exists));
+  EXPECT_THAT(names_in(out_), ElementsAre("data-00001-of-00002.tfrecord"));
   wanted.overwrite = true;
   EXPECT_TRUE(export_tfrecords(out_, wanted));
   wanted.files = 100'000;
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(Errc::invalid_option));
   wanted.sources = {folder_ / "missing"};
   wanted.files = 0;
-  EXPECT_THAT(export_tfrecords(out_, wanted), test::Fails(ErrorKind::io));
+  EXPECT_THAT(export_tfrecords(out_, wanted), Fails(ErrorKind::io));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

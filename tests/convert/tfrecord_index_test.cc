@@ -15,18 +15,15 @@
 #include "tests/convert/indexed_files.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
-class TfrecordIndexTest : public test::IndexedFileTest {
+class TfrecordIndexTest : public IndexedFileTest {
  protected:
   // The facts of a shard with the same records, except those that only the framing decides.
-  ShardInfo as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
+  ShardInfo as_shard(const Records& records, const TfrecordIndexOptions& options) {
     WriterOptions writer_options{.codec = Codec::none,
                                  .block_bytes = options.block_bytes,
                                  .run_bytes = options.run_bytes,
@@ -37,7 +34,7 @@ class TfrecordIndexTest : public test::IndexedFileTest {
     return writer.finish().value();
   }
 
-  void expect_as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
+  void expect_as_shard(const Records& records, const TfrecordIndexOptions& options) {
     const std::string path = put("a.tfrecord", records);
     const ShardInfo found = index_tfrecord(path, options, true).value().shard;
     const ShardInfo shard = as_shard(records, options);
@@ -59,10 +56,10 @@ class TfrecordIndexTest : public test::IndexedFileTest {
 TEST_F(TfrecordIndexTest, CutsBlocksAndRunsAsAShardWithTheSameRecordsDoes) {
   const TfrecordIndexOptions small{.block_bytes = 1024, .run_bytes = 4096};
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    expect_as_shard(test::sample_records(500, 300, seed), small);
-    expect_as_shard(test::sample_records(500, 3000, seed), small);
-    expect_as_shard(test::sample_records(500, 300, seed), {.block_bytes = 1024, .run_records = 7});
-    expect_as_shard(test::sample_records(500, 300, seed), {});
+    expect_as_shard(sample_records(500, 300, seed), small);
+    expect_as_shard(sample_records(500, 3000, seed), small);
+    expect_as_shard(sample_records(500, 300, seed), {.block_bytes = 1024, .run_records = 7});
+    expect_as_shard(sample_records(500, 300, seed), {});
   }
 }
 
@@ -70,7 +67,7 @@ TEST_F(TfrecordIndexTest, TakesFilesWithOneRecordAndOnesOfOneSize) {
   expect_as_shard({"only"}, {});
   expect_as_shard({""}, {});
   expect_as_shard({std::string(3 << 20, 'x')}, {});
-  expect_as_shard(test::records_of_size(1000, 100), {.block_bytes = 1024, .run_bytes = 4096});
+  expect_as_shard(records_of_size(1000, 100), {.block_bytes = 1024, .run_bytes = 4096});
 }
 
 TEST_F(TfrecordIndexTest, TakesAFileWithoutRecords) {
@@ -82,7 +79,7 @@ TEST_F(TfrecordIndexTest, TakesAFileWithoutRecords) {
 }
 
 TEST_F(TfrecordIndexTest, ListsBlocksThatFillTheFile) {
-  const std::string path = put_indexed("a.tfrecord", test::sample_records(500, 300, 1), {.block_bytes = 1024});
+  const std::string path = put_indexed("a.tfrecord", sample_records(500, 300, 1), {.block_bytes = 1024});
   const ShardDescription shard = describe_shard(path).value();
   EXPECT_TRUE(shard.tfrecord);
   std::uint64_t offset = 0;
@@ -95,26 +92,26 @@ TEST_F(TfrecordIndexTest, ListsBlocksThatFillTheFile) {
 }
 
 TEST_F(TfrecordIndexTest, KeepsBlocksOfTinyRecordsSmallInTheFile) {
-  const std::string path = put_indexed("a.tfrecord", test::Records(100'000, ""), {.block_bytes = 4096});
+  const std::string path = put_indexed("a.tfrecord", Records(100'000, ""), {.block_bytes = 4096});
   const ShardDescription shard = describe_shard(path).value();
   EXPECT_EQ(shard.info.max_block_stored, 8192u);
   EXPECT_EQ(shard.info.max_block_records, 512u);
 }
 
 TEST_F(TfrecordIndexTest, IsTheSameForTheSameFile) {
-  const test::Records records = test::sample_records(500, 300, 1);
+  const Records records = sample_records(500, 300, 1);
   fs::create_directory(folder_ / "other");
   const std::string a = put_indexed("a.tfrecord", records);
   const std::string b = put_indexed("other/a.tfrecord", records);
-  EXPECT_EQ(test::read_file(a + ".dvi"), test::read_file(b + ".dvi"));
+  EXPECT_EQ(read_file(a + ".dvi"), read_file(b + ".dvi"));
 }
 
 TEST_F(TfrecordIndexTest, KeepsAnIndexThatFitsAndReplacesOneThatDoesNot) {
-  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1));
+  const std::string path = put_indexed("a.tfrecord", sample_records(50, 300, 1));
   EXPECT_TRUE(index_tfrecord(path).value().kept);
   EXPECT_TRUE(index_tfrecord(path, {.run_records = 3}).value().kept);
   EXPECT_FALSE(index_tfrecord(path, {.run_records = 3}, true).value().kept);
-  put("a.tfrecord", test::sample_records(60, 300, 2));
+  put("a.tfrecord", sample_records(60, 300, 2));
   const TfrecordIndexReport report = index_tfrecord(path).value();
   EXPECT_FALSE(report.kept);
   EXPECT_EQ(report.shard.records, 60u);
@@ -122,7 +119,7 @@ TEST_F(TfrecordIndexTest, KeepsAnIndexThatFitsAndReplacesOneThatDoesNot) {
 }
 
 TEST_F(TfrecordIndexTest, ReplacesAnIndexThatIsOlderThanItsFile) {
-  test::Records records = test::records_of_size(100, 50);
+  Records records = records_of_size(100, 50);
   const std::string path = put_indexed("a.tfrecord", records);
   std::swap(records[50], records[51]);  // size and ends are as they were
   put("a.tfrecord", records);
@@ -132,17 +129,17 @@ TEST_F(TfrecordIndexTest, ReplacesAnIndexThatIsOlderThanItsFile) {
 }
 
 TEST_F(TfrecordIndexTest, LeavesAGoodIndexAloneForDaliToo) {
-  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1), {.run_records = 7});
+  const std::string path = put_indexed("a.tfrecord", sample_records(50, 300, 1), {.run_records = 7});
   const TfrecordIndexReport report = index_tfrecord(path, {.write_dali_index = folder_ / "a.idx"}).value();
   EXPECT_TRUE(report.kept);
   EXPECT_EQ(report.shard.run_records, 7u);
   EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = folder_ / "a.idx"}).value().kept);
   EXPECT_EQ(describe_shard(path).value().info.run_records, 7u);
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.idx", "a.tfrecord", "a.tfrecord.dvi"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.idx", "a.tfrecord", "a.tfrecord.dvi"));
 }
 
 TEST_F(TfrecordIndexTest, ReplacesADamagedIndex) {
-  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1));
+  const std::string path = put_indexed("a.tfrecord", sample_records(50, 300, 1));
   fs::resize_file(path + ".dvi", 100);
   EXPECT_FALSE(Dataset::open(path));
   EXPECT_FALSE(index_tfrecord(path).value().kept);
@@ -150,11 +147,11 @@ TEST_F(TfrecordIndexTest, ReplacesADamagedIndex) {
 }
 
 TEST_F(TfrecordIndexTest, RefusesCutAndDamagedFilesByPlaceAndLeavesNoIndex) {
-  const std::string whole = test::tfrecord_bytes({"first", "second", "third"});
+  const std::string whole = tfrecord_bytes({"first", "second", "third"});
   const std::string path = folder_ / "a.tfrecord";
   for (std::size_t bytes = 1; bytes < whole.size(); ++bytes) {
     if (bytes == 21 || bytes == 43) continue;  // a file that ends between records has fewer
-    test::write_file(path, std::string_view(whole).substr(0, bytes));
+    write_file(path, std::string_view(whole).substr(0, bytes));
     const Error error = error_of(path);
     // One byte may be a text.
     const Errc unlike = bytes == 1 ? Errc::unknown_format : Errc::malformed_input;
@@ -165,22 +162,22 @@ TEST_F(TfrecordIndexTest, RefusesCutAndDamagedFilesByPlaceAndLeavesNoIndex) {
   for (std::size_t at = 21; at < 43; ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
-    test::write_file(path, damaged);
-    EXPECT_THAT(error_of(path), test::Fails(Errc::tfrecord_checksum).at(21u)) << at;
+    write_file(path, damaged);
+    EXPECT_THAT(error_of(path), Fails(Errc::tfrecord_checksum).at(21u)) << at;
     EXPECT_FALSE(fs::exists(path + ".dvi"));
   }
 }
 
 TEST_F(TfrecordIndexTest, SaysWhatToDoWithCompressedFilesAndShards) {
   const std::string path = folder_ / "a.tfrecord.gz";
-  test::write_file(path, test::gzip(test::tfrecord_bytes({"first"})));
+  write_file(path, gzip(tfrecord_bytes({"first"})));
   EXPECT_THAT(error_of(path).to_string(), HasSubstr("dovetail convert"));
-  test::write_file(path, test::zlib(test::tfrecord_bytes({"first"})));
+  write_file(path, test::zlib(tfrecord_bytes({"first"})));
   EXPECT_THAT(error_of(path).to_string(), HasSubstr("compressed (zlib)"));
-  test::write_file(path, "just text\n");
+  write_file(path, "just text\n");
   EXPECT_TRUE(error_of(path).is(Errc::unknown_format));
   for (const std::string& other : {path, folder_ / "other"}) {
-    test::write_file(other, 'X' + test::tfrecord_bytes({"first"}));
+    write_file(other, 'X' + tfrecord_bytes({"first"}));
     const Error damaged = error_of(other);
     EXPECT_TRUE(damaged.is(other == path ? Errc::malformed_input : Errc::unknown_format)) << damaged.to_string();
     EXPECT_THAT(damaged.to_string(), Not(HasSubstr("--from"))) << "which `dovetail index` does not have";
@@ -199,17 +196,16 @@ TEST_F(TfrecordIndexTest, RefusesOptionsOutOfRange) {
 }
 
 TEST_F(TfrecordIndexTest, StopsWhenItIsAskedTo) {
-  const std::string path = put("a.tfrecord", test::sample_records(500, 3000, 1));
+  const std::string path = put("a.tfrecord", sample_records(500, 3000, 1));
   EXPECT_THAT(error_of(path, {.progress = [](std::uint64_t, std::uint64_t) { return false; }}),
-              test::Fails(ErrorKind::cancelled));
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.tfrecord"));
+              Fails(ErrorKind::cancelled));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("a.tfrecord"));
 }
 
 TEST_F(TfrecordIndexTest, IndexesSeveralFilesAsEachAlone) {
   std::vector<TfrecordToIndex> files;
   for (std::uint32_t i = 0; i < 5; ++i) {
-    files.push_back(
-        {put(std::to_string(i) + ".tfrecord", test::sample_records(10 * i, 300, i)), {.run_records = i + 1}});
+    files.push_back({put(std::to_string(i) + ".tfrecord", sample_records(10 * i, 300, i)), {.run_records = i + 1}});
   }
   files[3].options.write_dali_index = folder_ / "3.idx";
   std::uint64_t bytes = 0;
@@ -237,22 +233,22 @@ TEST_F(TfrecordIndexTest, IndexesSeveralFilesAsEachAlone) {
 TEST_F(TfrecordIndexTest, ReturnsTheErrorOfTheFirstOfSeveralFilesThatHasOne) {
   std::vector<TfrecordToIndex> files;
   for (const char* name : {"a", "b", "c", "d"}) {
-    files.push_back({put(std::string(name) + ".tfrecord", test::sample_records(20, 300, 1))});
+    files.push_back({put(std::string(name) + ".tfrecord", sample_records(20, 300, 1))});
   }
   for (const int damaged : {1, 3}) fs::resize_file(files[static_cast<std::size_t>(damaged)].path, 100);
   for (const unsigned jobs : {1u, 4u}) {
-    EXPECT_THAT(index_tfrecords(files, {.jobs = jobs}), test::Fails(ErrorKind::damaged).in(files[1].path));
+    EXPECT_THAT(index_tfrecords(files, {.jobs = jobs}), Fails(ErrorKind::damaged).in(files[1].path));
     EXPECT_TRUE(fs::exists(files[0].path + ".dvi"));
   }
-  EXPECT_THAT(index_tfrecords(files, {.jobs = 1025}), test::Fails(Errc::invalid_option).saying("jobs = 1025"));
+  EXPECT_THAT(index_tfrecords(files, {.jobs = 1025}), Fails(Errc::invalid_option).saying("jobs = 1025"));
   const auto cancel = [](std::uint64_t, std::uint64_t) { return false; };
-  EXPECT_THAT(index_tfrecords({files[2]}, {.progress = cancel}), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(index_tfrecords({files[2]}, {.progress = cancel}), Fails(ErrorKind::cancelled));
 }
 
 TEST_F(TfrecordIndexTest, WritesTheIndexThatDaliReads) {
   const std::string path = put("a.tfrecord", {"first", "", "third one"});
   index_tfrecord(path, {.write_dali_index = folder_ / "a.idx"}).value();
-  const test::Bytes text = test::read_file(folder_ / "a.idx");
+  const Bytes text = read_file(folder_ / "a.idx");
   EXPECT_EQ(as_chars(text), "0 21\n21 16\n37 25\n");
   index_tfrecord(path, {.check_dali_index = folder_ / "a.idx"}).value();
 }
@@ -262,9 +258,9 @@ TEST_F(TfrecordIndexTest, WritesNoIndexInPlaceOfItsFile) {
   fs::create_symlink(path, folder_ / "link");
   for (const std::string& target : {path, folder_ / "link", path + ".dvi"}) {
     index_tfrecord(path).value();
-    const test::Bytes before = test::read_file(target);
+    const Bytes before = read_file(target);
     EXPECT_TRUE(error_of(path, {.write_dali_index = target}).is(Errc::invalid_option)) << target;
-    EXPECT_TRUE(test::read_file(target) == before) << target;
+    EXPECT_TRUE(read_file(target) == before) << target;
   }
 }
 
@@ -272,9 +268,9 @@ TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   const std::string path = put("a.tfrecord", {"first", "", "third one"});
   const std::string index = folder_ / "a.idx";
   const auto message = [&](std::string_view text) {
-    test::write_file(index, text);
+    write_file(index, text);
     const Error error = error_of(path, {.check_dali_index = index});
-    EXPECT_THAT(error, test::Fails(Errc::index_mismatch).in(index));
+    EXPECT_THAT(error, Fails(Errc::index_mismatch).in(index));
     EXPECT_FALSE(fs::exists(path + ".dvi"));
     return error.detail();
   };
@@ -284,9 +280,9 @@ TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   EXPECT_THAT(message("0 21\n21 16\n37 25\n62 16\n"), HasSubstr("no more records"));
   EXPECT_THAT(message("0 21\n21\n37 25\n"), HasSubstr("it must be an offset and a size"));
   EXPECT_THAT(message("0 21\n21 16 \n"), HasSubstr("it must be an offset and a size"));
-  test::write_file(index, "0 21\r\n21 16\r\n37 25");
+  write_file(index, "0 21\r\n21 16\r\n37 25");
   EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = index}));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -18,14 +18,12 @@
 #include "tests/support/as_nobody.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Records;
-using ::testing::HasSubstr;
 
-class TfrecordShardTest : public test::IndexedFileTest {
+class TfrecordShardTest : public IndexedFileTest {
  protected:
   static Records read(const std::string& path) {
     RecordReader reader = RecordReader::open(path).value();
@@ -36,16 +34,16 @@ class TfrecordShardTest : public test::IndexedFileTest {
 };
 
 TEST_F(TfrecordShardTest, GivesTheRecordsInOrder) {
-  const Records records = test::sample_records(700, 3000, 5);
+  const Records records = sample_records(700, 3000, 5);
   EXPECT_EQ(read(put_indexed("a", records, {.block_bytes = 2048})), records);
-  const Records of_one_size = test::records_of_size(700, 100);
+  const Records of_one_size = records_of_size(700, 100);
   EXPECT_EQ(read(put_indexed("b", of_one_size, {.block_bytes = 2048})), of_one_size);
   EXPECT_EQ(read(put_indexed("c", {""})), Records{""});
   EXPECT_EQ(read(put_indexed("d", {})), Records{});
 }
 
 TEST_F(TfrecordShardTest, GivesAnyRecord) {
-  const Records records = test::sample_records(700, 3000, 6);
+  const Records records = sample_records(700, 3000, 6);
   RecordReader reader = RecordReader::open(put_indexed("a", records, {.block_bytes = 2048})).value();
   for (const std::uint64_t at : {699u, 0u, 350u, 17u}) {
     reader.seek(at).value();
@@ -61,66 +59,65 @@ TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
   EXPECT_EQ(folder.shards()[0].name, "a.tfrecord");
   EXPECT_EQ(Dataset::open(folder_ / "[ab].tfrecord*").value().fingerprint(), folder.fingerprint());
   put("c.tfrecord", {"5"});  // indexing was not completed
-  test::write_file(folder_ / "notes.txt", "not a TFRecord");
+  write_file(folder_ / "notes.txt", "not a TFRecord");
   for (const std::string& path : {folder_ / "*.tfrecord", folder_.path()}) {
-    EXPECT_THAT(Dataset::open(path),
-                test::Fails(Errc::not_indexed).saying("dovetail index " + (folder_ / "c.tfrecord")))
+    EXPECT_THAT(Dataset::open(path), Fails(Errc::not_indexed).saying("dovetail index " + (folder_ / "c.tfrecord")))
         << path;
   }
-  EXPECT_THAT(Dataset::open(folder_ / "a.tfrecord.dvi"), test::Fails(Errc::unknown_format));
+  EXPECT_THAT(Dataset::open(folder_ / "a.tfrecord.dvi"), Fails(Errc::unknown_format));
 }
 
 TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
   for (const char* const name : {"part-00000", "part-00001", "x"}) put_indexed(name, {name, "2"});
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::dovetail}) {
-    EXPECT_EQ(test::read_source(folder_.path(), {.format = format}).value().size(), 6u) << to_string(format);
+    EXPECT_EQ(read_source(folder_.path(), {.format = format}).value().size(), 6u) << to_string(format);
   }
   fs::remove(folder_ / "part-00001.dvi");
-  EXPECT_THAT(test::read_source(folder_.path(), {.format = SourceFormat::tfrecord}),
-              test::Fails(Errc::not_indexed).in(folder_ / "part-00001"));
+  EXPECT_THAT(read_source(folder_.path(), {.format = SourceFormat::tfrecord}),
+              Fails(Errc::not_indexed).in(folder_ / "part-00001"));
   for (const char* const name : {"part-00001", "part-00001.gz"}) {
     fs::remove(folder_ / "part-00001");
     fs::create_symlink("gone", folder_ / name);
     for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
-      EXPECT_THAT(test::read_source(folder_.path(), {.format = format}), test::Fails().in(folder_ / name));
+      EXPECT_THAT(read_source(folder_.path(), {.format = format}), Fails().in(folder_ / name));
     }
     fs::remove(folder_ / name);
   }
   fs::create_symlink("gone", folder_ / "part-00001");
   fs::create_symlink("gone", folder_ / "part-00001.dvi");
-  EXPECT_THAT(test::read_source(folder_.path()), test::Fails().in(folder_ / "part-00001"));
+  EXPECT_THAT(read_source(folder_.path()), Fails().in(folder_ / "part-00001"));
   fs::remove(folder_ / "part-00001");
   fs::remove(folder_ / "part-00001.dvi");
   put_indexed("a-1.tfrecord", {"3"});
   put("a-2.tfrecord", {"4"});  // it can be read without an index
-  EXPECT_EQ(test::read_source(folder_.path()).value().size(), 6u);
-  test::write_file(folder_ / "a-2.tfrecord", "");
-  EXPECT_THAT(test::read_source(folder_.path()), test::Fails().in(folder_ / "a-2.tfrecord"));
+  EXPECT_EQ(read_source(folder_.path()).value().size(), 6u);
+  write_file(folder_ / "a-2.tfrecord", "");
+  EXPECT_THAT(read_source(folder_.path()), Fails().in(folder_ / "a-2.tfrecord"));
   fs::remove(folder_ / "a-2.tfrecord");
   fs::remove(folder_ / "a-1.tfrecord");
   fs::remove(folder_ / "a-1.tfrecord.dvi");
   put_indexed("part-00001", {"2"});
-  test::write_file(folder_ / "part-00001", "");
+  write_file(folder_ / "part-00001", "");
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
-    EXPECT_THAT(test::read_source(folder_.path(), {.format = format}), test::Fails(ErrorKind::damaged));
+    EXPECT_THAT(read_source(folder_.path(), {.format = format}), Fails(ErrorKind::damaged));
   }
 }
 
 TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string zeroed = folder_ / "b.tfrecord-00001-of-00002";
-  test::write_file(zeroed, std::string(100, '\0'));
+  write_file(zeroed, std::string(100, '\0'));
   auto dataset = Dataset::open(folder_.path());
-  EXPECT_THAT(dataset, test::Fails(Errc::not_dovetail).in(zeroed));
+  EXPECT_THAT(dataset, Fails(Errc::not_dovetail).in(zeroed));
   EXPECT_FALSE(verify(folder_.path()));
   fs::remove(zeroed);
   for (const char* const packed : {"b.tfrecord.gz", "train-00001-of-00010.gz"}) {
-    test::write_file(folder_ / packed, test::gzip(test::tfrecord_bytes({"3"})));
+    write_file(folder_ / packed, gzip(tfrecord_bytes({"3"})));
     EXPECT_FALSE(Dataset::open(folder_.path())) << packed;
     fs::remove(folder_ / packed);
   }
   for (const char* const other : {"a.tfrecord.idx", "a.tfrecord.md5", "notes.gz"}) {
-    test::write_file(folder_ / other, "0 17\n");
+    write_file(folder_ / other, "0 17\n");
   }
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 
@@ -132,7 +129,7 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
     fs::remove(folder_ / sibling);
   };
   for (const char* const sibling : {"part-00001", "part-2", "part-00001.gz", "part-00001.ZSTD"}) {
-    test::write_file(folder_ / sibling, std::string(100, '\0'));
+    write_file(folder_ / sibling, std::string(100, '\0'));
     expect_missed(sibling);
   }
   fs::create_symlink("gone", folder_ / "part-00001");
@@ -144,23 +141,23 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   fs::remove(folder_ / "other");
 
   const std::string locked = folder_ / "locked";
-  test::write_file(locked, "what it holds nobody can tell");
+  write_file(locked, "what it holds nobody can tell");
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(locked, fs::perms::none);
-  const test::AsNobody nobody;
+  const AsNobody nobody;
   if (nobody.may(locked, R_OK)) GTEST_SKIP() << "this user may read everything";
   dataset = Dataset::open(folder_.path());
-  EXPECT_THAT(dataset, test::Fails(ErrorKind::io).in(locked));
+  EXPECT_THAT(dataset, Fails(ErrorKind::io).in(locked));
 }
 
 TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhereItsLinkLeadsNowhere) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string link = folder_ / "b.tfrecord";
   fs::create_symlink("nowhere", link);
-  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails(ErrorKind::io).in(link));
+  EXPECT_THAT(Dataset::open(folder_.path()), Fails(ErrorKind::io).in(link));
   fs::remove(link);
   ASSERT_EQ(::mkfifo(link.c_str(), 0600), 0);
-  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails().in(link));
+  EXPECT_THAT(Dataset::open(folder_.path()), Fails().in(link));
   fs::remove(link);
   fs::create_directory(folder_ / "elsewhere");
   fs::create_directory_symlink("elsewhere", link);  // of a folder, which is not followed
@@ -178,8 +175,7 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
     fs::resize_file(cut, bytes);
     const auto source = RecordSource::open(cut, {});  // by itself, with nothing said of its format
     ASSERT_TRUE(!source || source->format() == SourceFormat::tfrecord);
-    EXPECT_THAT(convert(folder_ / "out", options),
-                test::Fails(Errc::index_mismatch).in(cut).saying("dovetail index " + cut))
+    EXPECT_THAT(convert(folder_ / "out", options), Fails(Errc::index_mismatch).in(cut).saying("dovetail index " + cut))
         << bytes;
   }
 }
@@ -189,15 +185,15 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexBlockByBlockWhereItIsASource) {
   const std::string first(40, '1');
   const std::string last(40, '9');
   const std::string path = put_indexed("a.tfrecord", {first, "aa", "bb", last});
-  const std::string index(as_chars(test::read_file(path + ".dvi")));
-  ASSERT_EQ(test::read_source(path).value(), (std::vector<std::string>{first, "aa", "bb", last}));
+  const std::string index(as_chars(read_file(path + ".dvi")));
+  ASSERT_EQ(read_source(path).value(), (std::vector<std::string>{first, "aa", "bb", last}));
   // Two records swapped, one replaced, and two that became one.
   for (const std::vector<std::string>& others : {std::vector<std::string>{first, "bb", "aa", last},
                                                  {first, "aa", "cc", last},
                                                  {first, std::string(2 + 2 + 16, 'x'), last}}) {
     put_indexed("a.tfrecord", others);
-    test::write_file(path + ".dvi", index);
-    EXPECT_THAT(test::read_source(path), test::Fails(ErrorKind::damaged).in(path));
+    write_file(path + ".dvi", index);
+    EXPECT_THAT(read_source(path), Fails(ErrorKind::damaged).in(path));
   }
 }
 
@@ -207,10 +203,10 @@ TEST_F(TfrecordShardTest, IsMissedBesideShardsOnceItsIndexIsLost) {
   convert(folder_ / "packed", options).value();
   fs::create_directory(folder_ / "both");
   fs::copy(folder_ / "packed/shard-000000.dvt", folder_ / "both/a.dvt");
-  test::write_file(folder_ / "both/notes.txt", "not a TFRecord");
+  write_file(folder_ / "both/notes.txt", "not a TFRecord");
   EXPECT_TRUE(verify(folder_ / "both").value().ok());
   fs::copy(folder_ / "a.tfrecord", folder_ / "both/train-00000-of-01024");
-  EXPECT_THAT(Dataset::open(folder_ / "both"), test::Fails(Errc::not_indexed));
+  EXPECT_THAT(Dataset::open(folder_ / "both"), Fails(Errc::not_indexed));
   EXPECT_FALSE(verify(folder_ / "both"));
 }
 
@@ -223,7 +219,7 @@ TEST_F(TfrecordShardTest, IsMissedInAFolderOfSourcesWhereItsIndexIs) {
     SourceOptions options;
     options.exclude = exclude;
     EXPECT_THAT(RecordSource::open(folder_ / "src", options),
-                test::Fails().in(folder_ / "src/b.tfrecord").saying("its index lies here"));
+                Fails().in(folder_ / "src/b.tfrecord").saying("its index lies here"));
   }
   fs::create_directory(folder_ / "elsewhere");
   fs::create_symlink(folder_ / "elsewhere", folder_ / "src/b.tfrecord");
@@ -237,14 +233,14 @@ TEST_F(TfrecordShardTest, IsNotItsIndexByAnotherName) {
   put_indexed("a.tfrecord", {"1", "2"});
   fs::create_directory(folder_ / "other");
   fs::copy(folder_ / "a.tfrecord.dvi", folder_ / "other/x.dvt");
-  EXPECT_THAT(verify(folder_ / "other/x.dvt"), test::Fails(Errc::unknown_format));
+  EXPECT_THAT(verify(folder_ / "other/x.dvt"), Fails(Errc::unknown_format));
 }
 
 TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string gone = put_indexed("b.tfrecord", {"3", "4"});
   fs::remove(gone);
-  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails().in(gone).saying("only its index " + gone + ".dvi exists"));
+  EXPECT_THAT(Dataset::open(folder_.path()), Fails().in(gone).saying("only its index " + gone + ".dvi exists"));
   const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.unreadable.size(), 1u);
   EXPECT_THAT(report.unreadable[0].detail(), HasSubstr("only its index " + gone + ".dvi exists"));
@@ -265,12 +261,12 @@ TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {
       fs::copy_file(own, overwritten);
       if (indexed) fs::copy_file(path + ".dvi", overwritten + ".dvi");
       SCOPED_TRACE(own + (indexed ? " with an index" : ""));
-      EXPECT_THAT(Dataset::open(folder_ / "files"), test::Fails(ErrorKind::damaged).in(overwritten));
+      EXPECT_THAT(Dataset::open(folder_ / "files"), Fails(ErrorKind::damaged).in(overwritten));
       const auto verdict = verify(folder_ / "files");
       EXPECT_TRUE(!verdict || !verdict->ok());
-      EXPECT_THAT(test::read_source(folder_ / "files"), test::Fails(ErrorKind::damaged).in(overwritten));
+      EXPECT_THAT(read_source(folder_ / "files"), Fails(ErrorKind::damaged).in(overwritten));
       if (!indexed) continue;
-      EXPECT_THAT(RecordSource::open(overwritten), test::Fails(ErrorKind::damaged));
+      EXPECT_THAT(RecordSource::open(overwritten), Fails(ErrorKind::damaged));
     }
   }
 }
@@ -278,13 +274,13 @@ TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {
 TEST_F(TfrecordShardTest, DamageOfItsIndexIsToldOfThat) {
   const std::string path = put_indexed("a.tfrecord", {"1", "2"});
   const std::string index = path + ".dvi";
-  const std::string whole(as_chars(test::read_file(index)));
+  const std::string whole(as_chars(read_file(index)));
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, whole.size() - 1}) {
-    test::write_file(index, whole.substr(0, bytes));
+    write_file(index, whole.substr(0, bytes));
     const VerifyReport report = verify(folder_.path()).value();
     ASSERT_EQ(report.damaged.size(), 1u) << bytes;
     EXPECT_EQ(report.damaged[0].file, index) << bytes;
-    EXPECT_THAT(RecordSource::open(folder_ / "*.tfrecord"), test::Fails(ErrorKind::damaged).in(index)) << bytes;
+    EXPECT_THAT(RecordSource::open(folder_ / "*.tfrecord"), Fails(ErrorKind::damaged).in(index)) << bytes;
   }
 }
 
@@ -292,12 +288,12 @@ TEST_F(TfrecordShardTest, DamageOfItsIndexIsToldOfThat) {
 TEST_F(TfrecordShardTest, EveryChangedByteOfItsIndexIsDamage) {
   const std::string path = put_indexed("a.tfrecord", {"1", "2"});
   const std::string index = path + ".dvi";
-  const std::string whole(as_chars(test::read_file(index)));
+  const std::string whole(as_chars(read_file(index)));
   std::size_t good = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 4);
-    test::write_file(index, changed);
+    write_file(index, changed);
     const auto report = verify(path);
     ASSERT_TRUE(report) << at << ": " << report.error().to_string();
     ASSERT_EQ(report->damaged.size(), 1u) << at;
@@ -312,7 +308,7 @@ TEST_F(TfrecordShardTest, CountsAShardWithAnIndexBesideItOnce) {
   auto writer = RecordWriter::create(folder_ / "a.dvt").value();
   writer.append(as_bytes("1")).value();
   writer.finish().value();
-  test::write_file(folder_ / "a.dvt.dvi", "");
+  write_file(folder_ / "a.dvt.dvi", "");
   put_indexed("b.dvt", {"2"});
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 }
@@ -324,7 +320,7 @@ TEST_F(TfrecordShardTest, IsMissedWhereAShardHasTakenItsPlace) {
   writer.finish().value();
   fs::rename(folder_ / "x.dvt", folder_ / "a.tfrecord");
   for (const std::string& path : {folder_ / "a.tfrecord", folder_.path()}) {
-    EXPECT_THAT(Dataset::open(path), test::Fails(Errc::index_mismatch));
+    EXPECT_THAT(Dataset::open(path), Fails(Errc::index_mismatch));
     const auto verdict = verify(path);
     EXPECT_TRUE(!verdict || !verdict->ok());
   }
@@ -338,7 +334,7 @@ TEST_F(TfrecordShardTest, IsNotTakenForAShardByItsIndex) {
   fs::create_directory(folder_ / "other");
   fs::copy_file(path + ".dvi", folder_ / "other/a.dvt");
   for (const std::string& other : {folder_ / "other", folder_ / "other/a.dvt"}) {
-    EXPECT_THAT(Dataset::open(other), test::Fails(Errc::unknown_format));
+    EXPECT_THAT(Dataset::open(other), Fails(Errc::unknown_format));
   }
 }
 
@@ -353,25 +349,25 @@ TEST_F(TfrecordShardTest, LiesBesideShards) {
 }
 
 TEST_F(TfrecordShardTest, IsNoneOnceTheFileHasChanged) {
-  const Records records = test::records_of_size(20, 50);
+  const Records records = records_of_size(20, 50);
   const std::string path = put_indexed("a", records);
   const auto expect_stale = [&](std::string_view bytes) {
-    test::write_file(path, bytes);
+    write_file(path, bytes);
     const auto dataset = Dataset::open(path);
-    ASSERT_THAT(dataset, test::Fails(Errc::index_mismatch));
+    ASSERT_THAT(dataset, Fails(Errc::index_mismatch));
     EXPECT_THAT(dataset.error().to_string(), HasSubstr("run `dovetail index " + path));
   };
-  const std::string bytes = test::tfrecord_bytes(records);
-  expect_stale(bytes + test::tfrecord_bytes({"more"}));
+  const std::string bytes = tfrecord_bytes(records);
+  expect_stale(bytes + tfrecord_bytes({"more"}));
   expect_stale(bytes.substr(0, 66 * 10));
-  expect_stale(test::tfrecord_bytes(test::records_of_size(10, 116)));
-  test::write_file(path, bytes);
+  expect_stale(tfrecord_bytes(records_of_size(10, 116)));
+  write_file(path, bytes);
   EXPECT_TRUE(Dataset::open(path));
 }
 
 // Of the same size and with the same ends: only reading can tell.
 TEST_F(TfrecordShardTest, IsNeverReadAsTheFileThatItReplaces) {
-  Records records = test::records_of_size(100, 50);
+  Records records = records_of_size(100, 50);
   const std::string path = put_indexed("a", records, {.block_bytes = 1024});
   std::swap(records[50], records[51]);
   put("a", records);
@@ -387,13 +383,13 @@ TEST_F(TfrecordShardTest, IsNeverReadAsTheFileThatItReplaces) {
 }
 
 TEST_F(TfrecordShardTest, EveryFlippedBitIsDamageInItsOwnBlock) {
-  const Records records = test::sample_records(6, 20, 3);
+  const Records records = sample_records(6, 20, 3);
   const std::string path = put_indexed("a", records, {.run_records = 2});
-  const std::string bytes = test::tfrecord_bytes(records);
+  const std::string bytes = tfrecord_bytes(records);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    test::write_file(path, damaged);
+    write_file(path, damaged);
     const VerifyReport report = verify(path).value();
     ASSERT_EQ(report.damaged.size(), 1u) << "bit " << bit;
     // At the ends of the file the index as a whole no longer fits.
@@ -420,8 +416,8 @@ class TfrecordDeliveryTest : public TfrecordShardTest {
     fs::create_directory(folder_ / "tfr");
     auto writer = DatasetWriter::create(folder_ / "dvt", written).value();
     for (std::size_t file = 0; file < files; ++file) {
-      const Records some = of_one_size ? test::records_of_size(records + file, most)
-                                       : test::sample_records(records + file, most, file + 1);
+      const Records some =
+          of_one_size ? records_of_size(records + file, most) : sample_records(records + file, most, file + 1);
       put_indexed("tfr/" + std::to_string(file) + ".tfrecord", some, options);
       for (const std::string& record : some) writer.append(as_bytes(record)).value();
       writer.next_shard().value();
@@ -495,12 +491,12 @@ TEST_F(TfrecordDeliveryTest, KeepsTheCountWhereRecordsAreDamaged) {
   for (const std::size_t most : {std::size_t{200}, std::size_t{40'000}}) {
     put_both(2, 50, most, most == 200);
     const std::string path = folder_ / "tfr/0.tfrecord";
-    std::string bytes(as_chars(test::read_file(path)));
+    std::string bytes(as_chars(read_file(path)));
     const std::vector<BlockInfo> blocks = describe_shard(path).value().blocks;
     const BlockInfo block =
         *std::find_if(blocks.begin() + 1, blocks.end(), [](const BlockInfo& at) { return at.raw_bytes > 100; });
     bytes[block.offset + 12 + 20] = static_cast<char>(bytes[block.offset + 12 + 20] ^ 1);
-    test::write_file(path, bytes);
+    write_file(path, bytes);
 
     ReaderOptions how = options(0, 1);
     how.on_damage = OnDamage::empty;
@@ -514,7 +510,7 @@ TEST_F(TfrecordDeliveryTest, KeepsTheCountWhereRecordsAreDamaged) {
     BatchReader reader = BatchReader::open(Dataset::open(folder_ / "tfr").value(), how).value();
     Result<std::optional<Batch>> batch = reader.next();
     while (batch && *batch) batch = reader.next();
-    EXPECT_THAT(batch, test::Fails(Errc::tfrecord_checksum).in(path).at(block.offset));
+    EXPECT_THAT(batch, Fails(Errc::tfrecord_checksum).in(path).at(block.offset));
     fs::remove_all(folder_ / "tfr");
     fs::remove_all(folder_ / "dvt");
   }
@@ -533,4 +529,4 @@ TEST_F(TfrecordDeliveryTest, TakesPartInAManifestlessDatasetThatResumes) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

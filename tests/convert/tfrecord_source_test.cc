@@ -7,18 +7,15 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
 
-class TfrecordSourceTest : public test::SourceFileTest {
+class TfrecordSourceTest : public SourceFileTest {
  protected:
-  const test::Records records_ = test::sample_records(40, 60, 1);
-  const std::string plain_ = test::tfrecord_bytes(records_);
+  const Records records_ = sample_records(40, 60, 1);
+  const std::string plain_ = tfrecord_bytes(records_);
 };
 
 TEST_F(TfrecordSourceTest, TellsPlainGzipAndZlibByContent) {
@@ -33,7 +30,7 @@ TEST_F(TfrecordSourceTest, TellsPlainGzipAndZlibByContent) {
       ASSERT_TRUE(source.next());
       EXPECT_EQ(source.compression(), compression) << to_string(compression);
       EXPECT_EQ(source.file(), path_);
-      EXPECT_EQ(test::read_source(path_, options).value(), records_);
+      EXPECT_EQ(read_source(path_, options).value(), records_);
     }
   }
 }
@@ -41,30 +38,30 @@ TEST_F(TfrecordSourceTest, TellsPlainGzipAndZlibByContent) {
 // 0x8B1F and 0x88B1F are lengths whose first bytes are those of gzip; 0x9C78 begins like zlib.
 TEST_F(TfrecordSourceTest, IsNotMisledByLengthsThatLookLikeCompression) {
   for (const std::size_t size : {0x8B1Fu, 0x88B1Fu, 0x9C78u, 0x0178u}) {
-    const test::Records records = {std::string(size, 'x'), "second"};
-    EXPECT_EQ(test::read_source(put(test::tfrecord_bytes(records))).value(), records) << size;
+    const Records records = {std::string(size, 'x'), "second"};
+    EXPECT_EQ(read_source(put(tfrecord_bytes(records))).value(), records) << size;
   }
 }
 
 TEST_F(TfrecordSourceTest, ReadsRecordsLargerThanEveryBuffer) {
-  const test::Records records = {test::noise(3 << 20, 1), "", test::prose(5 << 20, 2), test::noise(1 << 20, 3)};
-  const std::string bytes = test::tfrecord_bytes(records);
-  EXPECT_TRUE(test::read_source(put(bytes)).value() == records);
-  EXPECT_TRUE(test::read_source(put(test::gzip(bytes))).value() == records);
-  EXPECT_TRUE(test::read_source(put(test::zlib(bytes))).value() == records);
+  const Records records = {noise(3 << 20, 1), "", prose(5 << 20, 2), noise(1 << 20, 3)};
+  const std::string bytes = tfrecord_bytes(records);
+  EXPECT_TRUE(read_source(put(bytes)).value() == records);
+  EXPECT_TRUE(read_source(put(test::gzip(bytes))).value() == records);
+  EXPECT_TRUE(read_source(put(test::zlib(bytes))).value() == records);
 }
 
 TEST_F(TfrecordSourceTest, ReadsConcatenatedGzipMembers) {
   const std::size_t middle = plain_.size() / 2;  // inside a record
   const std::string members =
       test::gzip(plain_.substr(0, middle)) + test::gzip("") + test::gzip(plain_.substr(middle)) + test::gzip("");
-  EXPECT_EQ(test::read_source(put(members)).value(), records_);
+  EXPECT_EQ(read_source(put(members)).value(), records_);
 }
 
 TEST_F(TfrecordSourceTest, ReadsAFileWithoutRecordsOnlyWhereToldThatItIsOne) {
   for (const std::string& empty : {std::string(), test::gzip(""), test::zlib("")}) {
-    EXPECT_THAT(test::read_source(put(empty), kTfrecord).value(), IsEmpty());
-    EXPECT_THAT(RecordSource::open(path_), test::Fails(Errc::unknown_format));
+    EXPECT_THAT(read_source(put(empty), kTfrecord).value(), IsEmpty());
+    EXPECT_THAT(RecordSource::open(path_), Fails(Errc::unknown_format));
   }
 }
 
@@ -76,12 +73,12 @@ TEST_F(TfrecordSourceTest, NeverTakesACutPlainFileForAWholeOne) {
       boundary = cut;
       ++next;
     }
-    const auto read = test::read_source(put(std::string_view(plain_).substr(0, cut)), kTfrecord);
+    const auto read = read_source(put(std::string_view(plain_).substr(0, cut)), kTfrecord);
     if (cut == boundary) {
       EXPECT_EQ(read.value().size(), next);
       continue;
     }
-    EXPECT_THAT(read, test::Fails(Errc::truncated).of(ErrorKind::damaged).in(path_).at(boundary)) << cut;
+    EXPECT_THAT(read, Fails(Errc::truncated).of(ErrorKind::damaged).in(path_).at(boundary)) << cut;
   }
 }
 
@@ -91,17 +88,17 @@ TEST_F(TfrecordSourceTest, NeverTakesACutCompressedFileForAWholeOne) {
   const std::string gzip = first_member + test::gzip(plain_.substr(middle));
   for (const std::string& bytes : {gzip, test::zlib(plain_)}) {
     for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
-      const auto read = test::read_source(put(std::string_view(bytes).substr(0, cut)), kTfrecord);
-      ASSERT_THAT(read, test::Fails(Errc::truncated).in(path_)) << cut;
+      const auto read = read_source(put(std::string_view(bytes).substr(0, cut)), kTfrecord);
+      ASSERT_THAT(read, Fails(Errc::truncated).in(path_)) << cut;
       EXPECT_LE(read.error().offset().value(), cut);
-      EXPECT_THAT(read, test::Fails().saying("record ")) << cut;
+      EXPECT_THAT(read, Fails().saying("record ")) << cut;
     }
   }
 }
 
 TEST_F(TfrecordSourceTest, TakesAMemberBoundaryBetweenRecordsForAnEnd) {
-  EXPECT_EQ(test::read_source(put(test::gzip(plain_))).value(), records_);
-  EXPECT_EQ(test::read_source(put(test::gzip(plain_) + test::gzip(plain_))).value().size(), 2 * records_.size());
+  EXPECT_EQ(read_source(put(test::gzip(plain_))).value(), records_);
+  EXPECT_EQ(read_source(put(test::gzip(plain_) + test::gzip(plain_))).value().size(), 2 * records_.size());
 }
 
 TEST_F(TfrecordSourceTest, RefusesBytesBehindTheCompressedStream) {
@@ -110,7 +107,7 @@ TEST_F(TfrecordSourceTest, RefusesBytesBehindTheCompressedStream) {
   const std::pair<std::string, std::size_t> cases[] = {
       {zlib + zlib, zlib.size()}, {zlib + '\0', zlib.size()}, {gzip + '\0', gzip.size()}, {gzip + "more", gzip.size()}};
   for (const auto& [bytes, offset] : cases) {
-    EXPECT_THAT(test::read_source(put(bytes)), test::Fails(Errc::decompression).at(offset).saying("record 40: bytes"));
+    EXPECT_THAT(read_source(put(bytes)), Fails(Errc::decompression).at(offset).saying("record 40: bytes"));
   }
 }
 
@@ -119,12 +116,12 @@ TEST_F(TfrecordSourceTest, ReturnsNoOtherRecordsForAnyFlippedBit) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
-      const auto read = test::read_source(put(damaged), kTfrecord);
+      const auto read = read_source(put(damaged), kTfrecord);
       if (read) {
         EXPECT_EQ(*read, records_) << "byte " << i;  // a time or system in the gzip header: nothing that matters
         EXPECT_LT(i, 10u);
       } else {
-        EXPECT_THAT(read, test::Fails(ErrorKind::damaged).in(path_));
+        EXPECT_THAT(read, Fails(ErrorKind::damaged).in(path_));
         EXPECT_TRUE(read.error().offset().has_value());
       }
     }
@@ -132,7 +129,7 @@ TEST_F(TfrecordSourceTest, ReturnsNoOtherRecordsForAnyFlippedBit) {
 }
 
 TEST_F(TfrecordSourceTest, GivesGoodRecordsBeforeTheDamage) {
-  std::string damaged = test::tfrecord_bytes({"one", "two", "three"});
+  std::string damaged = tfrecord_bytes({"one", "two", "three"});
   damaged[19 + 12] = 'x';
   RecordSource source = RecordSource::open(put(damaged)).value();
   EXPECT_EQ(as_chars(source.next().value().value()), "one");
@@ -140,14 +137,14 @@ TEST_F(TfrecordSourceTest, GivesGoodRecordsBeforeTheDamage) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().to_string(),
             path_ + ":19: TFRecord checksum mismatch: record 1: the CRC of its bytes does not match");
-  EXPECT_THAT(source.next(), test::Fails(Errc::tfrecord_checksum)) << "the first failure is final";
+  EXPECT_THAT(source.next(), Fails(Errc::tfrecord_checksum)) << "the first failure is final";
 }
 
 TEST_F(TfrecordSourceTest, SkipsRecordsWhoseBytesAreDamagedWhereAsked) {
-  std::string damaged = test::tfrecord_bytes({"one", "two", "three", "four"});
+  std::string damaged = tfrecord_bytes({"one", "two", "three", "four"});
   damaged[19 + 12] = 'x';
   damaged[2 * 19 + 21 - 1] ^= 1;  // the CRC of the third
-  for (const std::string& bytes : {damaged, test::gzip(damaged), test::snappy_blocks(damaged, 7)}) {
+  for (const std::string& bytes : {damaged, test::gzip(damaged), snappy_blocks(damaged, 7)}) {
     RecordSource source =
         RecordSource::open(put(bytes), {.format = SourceFormat::tfrecord, .on_error = OnError::skip}).value();
     EXPECT_EQ(as_chars(source.next().value().value()), "one");
@@ -163,12 +160,12 @@ TEST_F(TfrecordSourceTest, SkipsRecordsWhoseBytesAreDamagedWhereAsked) {
 }
 
 TEST_F(TfrecordSourceTest, RefusesRecordsAboveTheLimit) {
-  put(test::tfrecord_bytes({"four", "fiver"}));
-  EXPECT_THAT(test::read_source(path_, {.max_record_bytes = 4}), test::Fails(Errc::record_too_large).at(20u));
+  put(tfrecord_bytes({"four", "fiver"}));
+  EXPECT_THAT(read_source(path_, {.max_record_bytes = 4}), Fails(Errc::record_too_large).at(20u));
 }
 
 TEST_F(TfrecordSourceTest, KnowsWhereEachRecordLies) {
-  RecordSource source = RecordSource::open(put(test::tfrecord_bytes({"a", "bc", ""}))).value();
+  RecordSource source = RecordSource::open(put(tfrecord_bytes({"a", "bc", ""}))).value();
   std::vector<std::uint64_t> offsets;
   while (source.next().value()) {
     offsets.push_back(source.offset());
@@ -179,8 +176,8 @@ TEST_F(TfrecordSourceTest, KnowsWhereEachRecordLies) {
 }
 
 TEST_F(TfrecordSourceTest, SpreadsACompressedFileEvenlyOverItsRecords) {
-  const std::string plain = test::tfrecord_bytes(test::Records(1000, test::prose(1000, 4)));
-  for (const std::string& bytes : {test::gzip(plain), test::snappy_blocks(plain, 30'000)}) {
+  const std::string plain = tfrecord_bytes(Records(1000, prose(1000, 4)));
+  for (const std::string& bytes : {test::gzip(plain), snappy_blocks(plain, 30'000)}) {
     RecordSource source = RecordSource::open(put(bytes)).value();
     std::uint64_t number = 0;
     std::uint64_t last = 0;
@@ -196,4 +193,4 @@ TEST_F(TfrecordSourceTest, SpreadsACompressedFileEvenlyOverItsRecords) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -28,20 +28,17 @@ namespace {
 
 using emulated_cuda::AtCall;
 using emulated_cuda::context_broken;
-using testing::Act;
-using testing::Rows;
-using Trainer = testing::InterruptedTrainer<DeviceReader, DeviceBatch, AtCall>;
+using Trainer = InterruptedTrainer<DeviceReader, DeviceBatch, AtCall>;
 
 // Calls that ask an event are many on a slow machine and few of them end an epoch: fewer samples
 // than this can miss all.
-constexpr std::uint64_t kStep = testing::kSanitized ? 3 : 1;
+constexpr std::uint64_t kStep = kSanitized ? 3 : 1;
 
-const testing::SampleShape kFewRecords{
-    .shard_records = {40, 0, 25}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+const SampleShape kFewRecords{.shard_records = {40, 0, 25}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
 
 class DeviceCallsTest : public DeviceTest {
  protected:
-  DeviceCallsTest() : few_(testing::make_sample(few_folder_.path("data"), kFewRecords)) {}
+  DeviceCallsTest() : few_(make_sample(few_folder_.path("data"), kFewRecords)) {}
 
   const Dataset& few() const { return few_; }
   Result<DeviceReader> open() const {
@@ -71,7 +68,7 @@ class DeviceCallsTest : public DeviceTest {
       const auto* const begin = reinterpret_cast<const char*>(batch.values() + batch.offsets()[row]);
       const std::string_view bytes(begin, static_cast<std::size_t>(batch.offsets()[row + 1] - batch.offsets()[row]));
       const bool empty = batch.status()[row] == RowStatus::empty;
-      EXPECT_EQ(bytes, empty ? std::string() : testing::sample_record(id, kFewRecords)) << "id " << id;
+      EXPECT_EQ(bytes, empty ? std::string() : sample_record(id, kFewRecords)) << "id " << id;
       rows.push_back({id, batch.status()[row]});
     }
     return true;
@@ -128,7 +125,7 @@ class DeviceCallsTest : public DeviceTest {
       EXPECT_THAT(reader, Fails().saying("cudaError"));
       return;
     }
-    const Rows planned = testing::planned(reader->plan(), 0, 0);
+    const Rows planned = test::planned(reader->plan(), 0, 0);
     Result<std::optional<DeviceBatch>> next = reader->next();
     bool readable = true;
     for (; readable && next.has_value() && next->has_value(); next = reader->next()) readable = append(**next, rows);
@@ -150,14 +147,14 @@ class DeviceCallsTest : public DeviceTest {
   unsigned delivered_ = 0;
 
  private:
-  testing::TempFolder few_folder_;
+  TempFolder few_folder_;
   const Dataset few_;
 };
 
 TEST_F(DeviceCallsTest, AHandlerRunsOnceWhateverHappensWhenever) {
   const Trainer::Ways ways{.open = [this] { return open().value(); },
                            .append = [this](DeviceBatch& batch, Rows& rows) { EXPECT_TRUE(append(batch, rows)); }};
-  for (const Act act : testing::kActs) {
+  for (const Act act : kActs) {
     std::uint64_t n = 1;
     for (bool struck = true; struck && !HasFailure(); n += kStep) {
       SCOPED_TRACE(::testing::Message() << act << " at call " << n);

@@ -131,7 +131,7 @@ TEST_F(DeviceFailuresTest, AnEventThatCannotBeAskedHasNotPassed) {
   using detail::SlotLease;
   const std::shared_ptr<detail::SlotRing> ring =
       detail::SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
-  Batch batch = test::batch_of(ring->acquire());
+  Batch batch = batch_of(ring->acquire());
   Hold hold(stream_);
   ASSERT_TRUE(batch.release(stream()).has_value());
   for (const cudaError_t failure :

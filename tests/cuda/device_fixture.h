@@ -108,13 +108,13 @@ inline constexpr std::chrono::milliseconds kAMoment{50};
 /// A dataset whose batches of 64 take a slot each, and a stream.
 class DeviceTest : public ::testing::Test {
  public:
-  static inline const testing::SampleShape kShape{
+  static inline const SampleShape kShape{
       .shard_records = {600, 0, 430}, .min_bytes = 3000, .max_bytes = 6000, .block_bytes = 16384};
 
  protected:
   static void SetUpTestSuite() {
-    folder_ = new testing::TempFolder();
-    dataset_ = new Dataset(testing::make_sample(folder_->path("data"), kShape));
+    folder_ = new TempFolder();
+    dataset_ = new Dataset(make_sample(folder_->path("data"), kShape));
   }
   static void TearDownTestSuite() {
     delete dataset_;
@@ -153,7 +153,7 @@ class DeviceTest : public ::testing::Test {
   cudaStream_t stream_ = nullptr;
 
  private:
-  static inline testing::TempFolder* folder_ = nullptr;
+  static inline TempFolder* folder_ = nullptr;
   static inline Dataset* dataset_ = nullptr;
 };
 

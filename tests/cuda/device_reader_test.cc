@@ -94,7 +94,7 @@ TEST_F(DeviceReaderTest, DeliversWhatTheHostReaderDoes) {
 }
 
 TEST_F(DeviceReaderTest, KeepsTheFileOfMetrics) {
-  const testing::TempFolder folder;
+  const TempFolder folder;
   ReaderOptions asked = options(1);
   asked.metrics = folder.path("reader.prom");
   DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), asked).value(), {}).value();
@@ -218,7 +218,7 @@ TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
     while (ready && reader.stats().batches == 0) std::this_thread::yield();
     const auto alive = std::make_shared<int>();
     reader.async_next_device(asio::bind_executor(
-        testing::StarvedExecutor{},
+        StarvedExecutor{},
         [alive](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE() << "it was called"; }));
     while (alive.use_count() > 1) std::this_thread::yield();
     EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
@@ -231,9 +231,8 @@ TEST_F(DeviceReaderTest, ARequestIsOutstandingUntilItsExecutorHasIt) {
   while (reader.stats().batches < 2) std::this_thread::yield();
   Result<std::optional<DeviceBatch>> asked = std::optional<DeviceBatch>();
   const std::function<void()> ask = [&] { asked = reader.next(); };
-  reader.async_next_device(
-      asio::bind_executor(testing::StarvedAfterACall{{}, &ask},
-                          [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
+  reader.async_next_device(asio::bind_executor(
+      StarvedAfterACall{{}, &ask}, [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
   ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
   EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
   EXPECT_EQ(reader.state().position().step, 0u);
@@ -269,9 +268,9 @@ TEST_F(DeviceReaderTest, DestroyingItEndsAnOutstandingRequest) {
 }
 
 TEST_F(DeviceReaderTest, AnErrorComesInItsPlaceAndNamesTheFile) {
-  testing::TempFolder folder;
-  const Dataset damaged = testing::make_sample(folder.path("data"), kShape);
-  test::flip_bit(damaged.shard_path(0), 200'000);
+  TempFolder folder;
+  const Dataset damaged = make_sample(folder.path("data"), kShape);
+  flip_bit(damaged.shard_path(0), 200'000);
   BatchReader expected = BatchReader::open(damaged, options()).value();
   DeviceReader reader = DeviceReader::open(BatchReader::open(damaged, options()).value(), {}).value();
   for (;;) {
@@ -315,7 +314,7 @@ TEST_F(DeviceReaderTest, ExportsTensorsOfTheDevice) {
 }
 
 TEST_F(DeviceReaderTest, ColumnsAreThoseOfTheHost) {
-  const testing::TempFolder folder;
+  const TempFolder folder;
   DatasetWriter writer = DatasetWriter::create(folder.path("examples")).value();
   for (std::int64_t id = 0; id < 200; ++id) {
     format::ExampleEncoder encoder;

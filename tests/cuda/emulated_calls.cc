@@ -12,7 +12,7 @@ namespace {
 AtCall::At action;
 cudaError_t failure = cudaSuccess;
 
-testing::NthEvent nth_call;
+NthEvent nth_call;
 
 }  // namespace
 

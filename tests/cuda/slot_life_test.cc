@@ -123,7 +123,7 @@ TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
   std::vector<Batch> batches;
   {
     const std::shared_ptr<SlotLease> lease = ring->acquire();
-    for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(test::batch_of(lease, i * 1024, i));
+    for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(batch_of(lease, i * 1024, i));
   }
   Hold first(stream_);
   Hold second(other);
@@ -146,8 +146,8 @@ TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
 TEST_F(SlotLifeTest, ALaterSlotDoesNotWaitForAnEarlierOne) {
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(2, 4096, {.registration = Registration::required, .provider = {}}).value();
-  Batch slow = test::batch_of(ring->acquire(), 0, 0);
-  Batch quick = test::batch_of(ring->acquire(), 0, 1);
+  Batch slow = batch_of(ring->acquire(), 0, 0);
+  Batch quick = batch_of(ring->acquire(), 0, 1);
   Hold hold(stream_);
   EXPECT_TRUE(slow.release(stream()).has_value());
   cudaStream_t other = nullptr;
@@ -182,7 +182,7 @@ TEST_F(SlotLifeTest, SpilledMemoryStaysForItsCopy) {
       SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
   std::shared_ptr<SlotLease> lease = ring->spill(*ring->acquire(), kBytes).value();
   std::memset(lease->bytes().data(), 5, kBytes);
-  Batch batch = test::batch_of(std::move(lease));
+  Batch batch = batch_of(std::move(lease));
   Hold hold(stream_);
   ASSERT_TRUE(batch.release(stream()).has_value());
   EXPECT_FALSE(ring->has_free());

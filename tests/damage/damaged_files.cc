@@ -40,7 +40,7 @@ std::string two(const char* what, std::size_t i, const char* how, std::size_t j)
 }  // namespace
 
 SampleFile::SampleFile(std::string sample_name, Bytes file) : name(std::move(sample_name)), bytes(std::move(file)) {
-  decoded = test::read_shard(bytes).value();
+  decoded = read_shard(bytes).value();
   metadata = piece_at(bytes, kFileHeaderBytes);
   for (std::size_t at = metadata.offset; at + kTrailerBytes < bytes.size(); at += blocks.back().span) {
     blocks.push_back(piece_at(bytes, at));
@@ -56,12 +56,12 @@ std::vector<Piece> SampleFile::parts() const {
 }
 
 SampleFile sample_of(std::string name, const ShardSpec& spec) {
-  return {std::move(name), test::make_shard(spec).bytes};
+  return {std::move(name), make_shard(spec).bytes};
 }
 
 ShardSpec of_pages(std::uint64_t seed) {
   ShardSpec spec{.run_records = 6};
-  for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(test::noise(i * 37 % 700, seed * 1000 + i));
+  for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(noise(i * 37 % 700, seed * 1000 + i));
   return spec;
 }
 
@@ -73,13 +73,13 @@ ShardSpec with_other_bytes(ShardSpec spec) {
 }
 
 ShardSpec with_other_sizes(ShardSpec spec) {
-  for (std::size_t i = 0; i < spec.records.size(); ++i) spec.records[i] = test::noise(i * 29 % 90, 7000 + i);
+  for (std::size_t i = 0; i < spec.records.size(); ++i) spec.records[i] = noise(i * 29 % 90, 7000 + i);
   return spec;
 }
 
 std::vector<SampleFile> layouts() {
   std::vector<SampleFile> samples;
-  for (const test::GoldenShard& golden : test::golden_shards()) {
+  for (const GoldenShard& golden : golden_shards()) {
     if (golden.name != format::kManifestName) samples.emplace_back(golden.name, golden.bytes);
   }
   samples.push_back(sample_of("small", small_spec()));

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 std::atomic<ino_t> failing = 0;
@@ -39,9 +39,9 @@ std::uint64_t FailingFile::reads() noexcept {
   return failed;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
-using dovetail::testing::fails;
+using dovetail::test::fails;
 
 extern "C" {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// While it lives, every read of one file gives EIO. One at a time.
 ///
@@ -22,4 +22,4 @@ class FailingFile {
   static std::uint64_t reads() noexcept;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

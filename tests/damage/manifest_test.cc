@@ -22,17 +22,15 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Bytes;
-using test::Take;
 using Infos = std::vector<ShardInfo>;
 
 constexpr std::uint32_t kShards = 4;
 constexpr std::uint64_t kShardRecords = 5;
-const DatasetId kId = test::sample_dataset_id();
+const DatasetId kId = sample_dataset_id();
 
 std::string record(std::uint32_t shard, std::uint64_t i, char version) {
   return std::to_string(shard) + '/' + std::to_string(i) + ' ' + std::string(20, version);
@@ -53,7 +51,7 @@ Infos write_version(const std::string& folder, const DatasetId& id, char version
   return writer.finish().value().shards;
 }
 
-class DamagedManifestTest : public test::FolderTest {
+class DamagedManifestTest : public FolderTest {
  protected:
   DamagedManifestTest()
       : infos_(write_version(folder_ / "data", kId, 'a')),
@@ -64,19 +62,19 @@ class DamagedManifestTest : public test::FolderTest {
         manifest_(folder_ / "data/manifest.dvt") {}
   ~DamagedManifestTest() override { std::printf("%zu damaged datasets\n", count_); }
 
-  Bytes manifest_of(const std::string& name) const { return test::read_file(folder_ / (name + "/manifest.dvt")); }
+  Bytes manifest_of(const std::string& name) const { return read_file(folder_ / (name + "/manifest.dvt")); }
   std::string shard_path(const char* name, std::uint32_t shard) const {
     return folder_ / (std::string(name) + '/' + infos_[shard].name);
   }
 
   /// A manifest of these lines whose checksums are good.
   static Bytes manifest_with(const Infos& lines) {
-    test::ShardSpec spec;
+    ShardSpec spec;
     spec.run_records = spec.block_records = 4096;
     spec.shard_number = format::kManifestShardNumber;
     spec.metadata = {format::kManifestRecordType, "test", {}};
     for (const ShardInfo& line : lines) spec.records.push_back(format::encode(line));
-    return test::make_shard(spec).bytes;
+    return make_shard(spec).bytes;
   }
 
   /// What opens has all shards as they were written, or tells of those that are not before it gives
@@ -89,7 +87,7 @@ class DamagedManifestTest : public test::FolderTest {
     EXPECT_EQ(verdict->ok(), manifest == good_ || (shorter_ && manifest == *shorter_));
     const Result<Dataset> dataset = Dataset::open(folder_ / "data");
     if (!dataset) {
-      EXPECT_THAT(dataset, test::Fails(ErrorKind::damaged).in(manifest_.path()));
+      EXPECT_THAT(dataset, Fails(ErrorKind::damaged).in(manifest_.path()));
       return;
     }
     check_records(*dataset);
@@ -101,11 +99,11 @@ class DamagedManifestTest : public test::FolderTest {
       if (!reader) {
         const bool missing = !fs::exists(dataset.shard_path(shard));
         EXPECT_TRUE(missing || reader.error().kind() == ErrorKind::damaged) << reader.error().to_string();
-        EXPECT_THAT(reader, test::Fails().in(dataset.shard_path(shard)));
+        EXPECT_THAT(reader, Fails().in(dataset.shard_path(shard)));
         ++refused_;
         continue;
       }
-      const auto records = test::salvage(*reader);
+      const auto records = salvage(*reader);
       ASSERT_EQ(records.size(), kShardRecords);
       for (std::uint64_t i = 0; i < kShardRecords; ++i) ASSERT_EQ(records[i], record(shard, i, 'a'));
     }
@@ -128,22 +126,22 @@ class DamagedManifestTest : public test::FolderTest {
   const Bytes good_;
   const Bytes older_;
   std::optional<Bytes> shorter_;  ///< A manifest of fewer shards that is good.
-  test::FileInPlace manifest_;
+  FileInPlace manifest_;
   std::size_t count_ = 0;
   std::size_t refused_ = 0;  ///< Shards that were not opened.
 };
 
-constexpr std::size_t kManifestStep = testing::kSanitized ? 61 : 1;
+constexpr std::size_t kManifestStep = kSanitized ? 61 : 1;
 
 TEST_F(DamagedManifestTest, NoBitNorLengthIsBelieved) {
   check(good_);
-  test::cut(good_, kManifestStep, take());
-  test::flip_bits(good_, kManifestStep, take());
+  cut(good_, kManifestStep, take());
+  flip_bits(good_, kManifestStep, take());
   EXPECT_EQ(refused_, 0u);
 }
 
 TEST_F(DamagedManifestTest, NoByteChangesTheDatasetAndVerifyReadsItsShards) {
-  test::change_bytes(good_, [this](const Bytes& damaged, const std::string& what) {
+  change_bytes(good_, [this](const Bytes& damaged, const std::string& what) {
     SCOPED_TRACE(what);
     check(damaged);
     EXPECT_EQ(verify(folder_ / "data", 1).value().records, kShards * kShardRecords);
@@ -155,28 +153,28 @@ TEST_F(DamagedManifestTest, NoByteChangesTheDatasetAndVerifyReadsItsShards) {
 }
 
 TEST_F(DamagedManifestTest, BlocksAndPagesOfOtherFilesAreReported) {
-  const test::SampleFile sample("manifest", good_);
-  const test::SampleFile older("older", older_);
-  const test::SampleFile foreign("foreign", manifest_of("foreign"));
-  test::move_blocks(sample, take());
-  test::put_blocks(sample, older, take());
-  test::put_blocks(sample, foreign, take());
+  const SampleFile sample("manifest", good_);
+  const SampleFile older("older", older_);
+  const SampleFile foreign("foreign", manifest_of("foreign"));
+  move_blocks(sample, take());
+  put_blocks(sample, older, take());
+  put_blocks(sample, foreign, take());
   for (const std::size_t page : {std::size_t{64}, std::size_t{512}}) {
-    test::zero_pages(good_, page, page, take());
-    test::put_pages(good_, older_, page, take());
-    test::put_pages(good_, foreign.bytes, page, take());
+    zero_pages(good_, page, page, take());
+    put_pages(good_, older_, page, take());
+    put_pages(good_, foreign.bytes, page, take());
   }
   EXPECT_EQ(refused_, 0u);
 }
 
 TEST_F(DamagedManifestTest, NoMixtureOfTwoVersionsOpens) {
-  test::mix_parts(test::SampleFile("manifest", good_), test::SampleFile("older", older_),
-                  [&](const Bytes& bytes, const std::string& what) {
-                    SCOPED_TRACE(what);
-                    check(bytes);
-                    EXPECT_TRUE(bytes == good_ || bytes == older_ || !Dataset::open(folder_ / "data"));
-                    return !HasFailure();
-                  });
+  mix_parts(SampleFile("manifest", good_), SampleFile("older", older_),
+            [&](const Bytes& bytes, const std::string& what) {
+              SCOPED_TRACE(what);
+              check(bytes);
+              EXPECT_TRUE(bytes == good_ || bytes == older_ || !Dataset::open(folder_ / "data"));
+              return !HasFailure();
+            });
 }
 
 TEST_F(DamagedManifestTest, LinesOutOfTheirPlaceAreReported) {
@@ -231,7 +229,7 @@ TEST_F(DamagedManifestTest, LinesAndNamesThatAreNotTheirShardsAreReportedWhenThe
 TEST_F(DamagedManifestTest, AnOlderManifestDoesNotFitNewerShards) {
   check(older_);
   EXPECT_EQ(refused_, kShards - 1) << "one shard did not change";
-  test::flip_bits(older_, 7 * kManifestStep, take());
+  flip_bits(older_, 7 * kManifestStep, take());
 }
 
 // Shards exchanged, repeated, of other versions and datasets, empty and gone, below an intact
@@ -241,9 +239,9 @@ TEST_F(DamagedManifestTest, NoOtherFilePassesForAShard) {
   std::vector<Bytes> shards;
   std::vector<std::pair<Bytes, std::string>> others = {{{}, "an empty file"}, {good_, "the manifest"}};
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-    shards.push_back(test::read_file(shard_path("data", shard)));
+    shards.push_back(read_file(shard_path("data", shard)));
     for (const char* const from : {"data", "older", "foreign"}) {
-      others.emplace_back(test::read_file(shard_path(from, shard)), from + std::to_string(shard));
+      others.emplace_back(read_file(shard_path(from, shard)), from + std::to_string(shard));
     }
   }
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {
@@ -251,7 +249,7 @@ TEST_F(DamagedManifestTest, NoOtherFilePassesForAShard) {
     for (const auto& [bytes, what] : others) {
       SCOPED_TRACE(what + " in the place of " + std::to_string(shard));
       ++count_;
-      test::write_file(path, as_chars(bytes));
+      write_file(path, as_chars(bytes));
       refused_ = 0;
       check_records(dataset);
       EXPECT_EQ(refused_, bytes == shards[shard] ? 0u : 1u);
@@ -263,20 +261,20 @@ TEST_F(DamagedManifestTest, NoOtherFilePassesForAShard) {
     EXPECT_EQ(refused_, 1u);
     const auto verdict = verify(folder_ / "data", 1);
     EXPECT_FALSE(verdict && verdict->ok());
-    test::write_file(path, as_chars(shards[shard]));
+    write_file(path, as_chars(shards[shard]));
   }
   for (std::uint32_t i = 0; i < kShards; ++i) {
     for (std::uint32_t j = 0; j < i; ++j) {
       SCOPED_TRACE(::testing::Message() << "shards " << i << " and " << j << " exchanged");
       ++count_;
-      test::write_file(shard_path("data", i), as_chars(shards[j]));
-      test::write_file(shard_path("data", j), as_chars(shards[i]));
+      write_file(shard_path("data", i), as_chars(shards[j]));
+      write_file(shard_path("data", j), as_chars(shards[i]));
       refused_ = 0;
       check_records(dataset);
       EXPECT_EQ(refused_, 2u);
       EXPECT_EQ(verify(folder_ / "data", 1).value().damaged.size(), 2u);
-      test::write_file(shard_path("data", i), as_chars(shards[i]));
-      test::write_file(shard_path("data", j), as_chars(shards[j]));
+      write_file(shard_path("data", i), as_chars(shards[i]));
+      write_file(shard_path("data", j), as_chars(shards[j]));
     }
   }
 }
@@ -289,4 +287,4 @@ TEST_F(DamagedManifestTest, AWholeOlderDatasetIsAGoodOneWithAnotherFingerprint) 
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -27,11 +27,10 @@
 #include "tests/support/files.h"
 #include "tests/support/sample_records.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Draws;
 
 /// How rows are delivered.
 enum class Layout { copied, same_size, placed, columns };
@@ -49,7 +48,7 @@ constexpr std::uint32_t kHarmed[] = {
     2, 5};  // read in the order of the dataset, one is in use a third through it, one not open
 
 std::string bytes_of(std::uint64_t id, std::size_t size, std::uint64_t version) {
-  return test::noise(size, 2 * id + version);
+  return noise(size, 2 * id + version);
 }
 
 /// The bytes of a record, and in another version others of the same size.
@@ -117,8 +116,8 @@ class HarmedDataset {
     dataset_ = Dataset::open(folder_.path("data")).value();
     const Dataset older = Dataset::open(folder_.path("older")).value();
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      good_.push_back(test::read_file(dataset_->shard_path(shard)));
-      older_.push_back(test::read_file(older.shard_path(shard)));
+      good_.push_back(read_file(dataset_->shard_path(shard)));
+      older_.push_back(read_file(older.shard_path(shard)));
     }
   }
 
@@ -138,7 +137,7 @@ class HarmedDataset {
       if (fs::exists(path)) {
         overwrite(path, good_[shard]);
       } else {
-        test::write_file(path, as_chars(good_[shard]));
+        write_file(path, as_chars(good_[shard]));
       }
     }
   }
@@ -146,7 +145,7 @@ class HarmedDataset {
  private:
   void harm_shard(Harm harm, std::uint32_t shard) {
     const std::string path = dataset_->shard_path(shard);
-    test::Bytes bytes = good_[shard];
+    Bytes bytes = good_[shard];
     switch (harm) {
       case Harm::cut:
         return fs::resize_file(path, bytes.size() / 2 + 100);
@@ -158,23 +157,23 @@ class HarmedDataset {
       case Harm::older:
         return overwrite(path, older_[shard]);
       case Harm::replaced:
-        test::write_file(path + ".new", as_chars(older_[shard]));
+        write_file(path + ".new", as_chars(older_[shard]));
         return fs::rename(path + ".new", path);
       case Harm::removed:
         fs::remove(path);
         return;
       case Harm::unreadable:
-        if (shard == kHarmed[0]) failing_ = std::make_unique<testing::FailingFile>(path);
+        if (shard == kHarmed[0]) failing_ = std::make_unique<FailingFile>(path);
         return;
     }
   }
 
   const Layout layout_;
-  testing::TempFolder folder_;
+  TempFolder folder_;
   std::optional<Dataset> dataset_;
-  std::vector<test::Bytes> good_;
-  std::vector<test::Bytes> older_;
-  std::unique_ptr<testing::FailingFile> failing_;
+  std::vector<Bytes> good_;
+  std::vector<Bytes> older_;
+  std::unique_ptr<FailingFile> failing_;
 };
 
 ReaderOptions options_for(Layout layout, OrderKind order, OnDamage on_damage, std::uint32_t rank, std::uint32_t world) {
@@ -251,7 +250,7 @@ class Rank {
     epoch_ = epoch;
     step_ = 0;
     marked_now_ = 0;
-    planned_ = testing::planned(reader_->plan(), rank_, epoch);
+    planned_ = test::planned(reader_->plan(), rank_, epoch);
   }
 
   void take_step() {
@@ -262,7 +261,7 @@ class Rank {
     const Batch& rows = **batch;
     ASSERT_EQ(rows.step(), step_);
     for (std::uint32_t row = 0; row < rows.rows(); ++row) {
-      const testing::Row& planned = planned_.at(step_ * rows.rows() + row);
+      const Row& planned = planned_.at(step_ * rows.rows() + row);
       ASSERT_EQ(rows.ids()[row], planned.id);
       ASSERT_NO_FATAL_FAILURE(check_row(rows, row, planned.status));
     }
@@ -371,7 +370,7 @@ class Rank {
   std::optional<BatchReader> reader_;
   std::uint32_t epoch_ = 0;
   std::uint64_t step_ = 0;
-  testing::Rows planned_;
+  Rows planned_;
   bool failed_ = false;
   std::uint64_t marked_ = 0;
   std::uint64_t marked_now_ = 0;
@@ -491,7 +490,7 @@ TEST_P(MidEpochTest, RepetitionsOfDamagedRecordsAreNotTakenForThem) {
           static_cast<std::uint32_t>(data.dataset().records() / 6 * 5);  // of the second step, most rows repeat
       options.memory_bytes = 64 << 20;
       BatchReader reader = BatchReader::open(data.dataset(), options).value();
-      const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+      const Rows planned = test::planned(reader.plan(), 0, 0);
       std::map<RowStatus, std::uint64_t> rows;
       Hash128 digest;
       std::size_t at = 0;
@@ -524,4 +523,4 @@ INSTANTIATE_TEST_SUITE_P(Layouts, MidEpochTest, ::testing::ValuesIn(kLayouts),
                          [](const auto& layout) { return std::string(kLayoutNames[static_cast<int>(layout.param)]); });
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

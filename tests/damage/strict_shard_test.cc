@@ -16,21 +16,8 @@
 #include "tests/support/sanitizers.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using test::Bytes;
-using test::FileInPlace;
-using test::kPage;
-using test::of_pages;
-using test::Piece;
-using test::sample_of;
-using test::SampleFile;
-using test::ShardSpec;
-using test::small_spec;
-using test::Take;
-using test::with_other_bytes;
-using test::with_other_sizes;
 
 /// Reads damaged versions of one shard and compares what comes with what was not touched.
 class Checker {
@@ -60,7 +47,7 @@ class Checker {
     Result<RecordReader> reader = RecordReader::open(file_.path());
     const Result<Dataset> dataset = Dataset::open(file_.path());
     if (!reader) {
-      EXPECT_THAT(reader, test::Fails(ErrorKind::damaged).in(file_.path()));
+      EXPECT_THAT(reader, Fails(ErrorKind::damaged).in(file_.path()));
       EXPECT_FALSE(dataset) << "what cannot be opened for reading must not be planned";
       EXPECT_FALSE(verdict.ok());
       ++refused_;
@@ -68,11 +55,11 @@ class Checker {
       return;
     }
     const SampleFile& version = version_of(damaged);
-    const auto records = test::salvage(*reader);
+    const auto records = salvage(*reader);
     compare(damaged, version, records);
     EXPECT_EQ(std::count_if(records.begin(), records.end(), [](const auto& record) { return record.has_value(); }),
               static_cast<std::ptrdiff_t>(verdict.records));
-    test::expect_point_reads(*reader, records);
+    expect_point_reads(*reader, records);
     // Records of the other version although the file ends like this one.
     if (&version != &sample_ && has(damaged, sample_, footer_of(sample_))) {
       mixed_ += gives_others(records) ? 1 : 0;
@@ -136,7 +123,7 @@ class Checker {
 
   const SampleFile& sample_;
   const SampleFile* const other_;
-  const test::TempFolder folder_;
+  const TempFolder folder_;
   FileInPlace file_;
   std::size_t count_ = 0;
   std::size_t refused_ = 0;
@@ -148,21 +135,21 @@ class Checker {
 std::vector<SampleFile> strict_layouts() {
   std::vector<SampleFile> samples = test::layouts();
   ShardSpec large{.block_records = 1};
-  for (std::uint64_t i = 0; i < 3; ++i) large.records.push_back(test::noise(300, 40 + i));
+  for (std::uint64_t i = 0; i < 3; ++i) large.records.push_back(noise(300, 40 + i));
   samples.push_back(sample_of("large records", large));
   ShardSpec stored = small_spec();
   stored.codec = Codec::none;
   samples.push_back(sample_of("small and stored", stored));
   ShardSpec one = small_spec();
-  one.records = {test::prose(400, 9)};
+  one.records = {prose(400, 9)};
   samples.push_back(sample_of("one compressed record", one));
   return samples;
 }
 
 /// How many of the bits and lengths of a file are tried.
 std::size_t step_of(const SampleFile& sample) {
-  if (sample.bytes.size() > 16'000) return testing::kSanitized ? 1021 : 61;
-  if (testing::kSanitized) return sample.bytes.size() > 2000 ? 211 : 31;
+  if (sample.bytes.size() > 16'000) return kSanitized ? 1021 : 61;
+  if (kSanitized) return sample.bytes.size() > 2000 ? 211 : 31;
   return sample.bytes.size() > 2000 ? 7 : 1;
 }
 
@@ -191,29 +178,29 @@ TEST(StrictShardTest, NoCutFileIsTakenForAWholeOne) {
 
 TEST(StrictShardTest, EveryFlippedBitIsReportedAndCostsItsBlockAtMost) {
   for_each(strict_layouts(),
-           [](const SampleFile& sample, const Take& take) { test::flip_bits(sample.bytes, step_of(sample), take); });
+           [](const SampleFile& sample, const Take& take) { flip_bits(sample.bytes, step_of(sample), take); });
 }
 
 // Without steps, whatever the build.
 TEST(StrictShardTest, EveryByteAndLengthOfASmallShardCounts) {
   const SampleFile sample = sample_of("small", small_spec());
   Checker changed(sample);
-  test::change_bytes(sample.bytes, changed.take());
+  change_bytes(sample.bytes, changed.take());
   EXPECT_EQ(changed.count(), 2 * sample.bytes.size());
   Checker cut(sample);
   test::cut(sample.bytes, 1, cut.take());
   EXPECT_EQ(cut.places(), sample.bytes.size());
-  test::append_bytes(sample.bytes, cut.take());
+  append_bytes(sample.bytes, cut.take());
   EXPECT_EQ(cut.refused(), sample.bytes.size() + 10) << "of other lengths none opens";
 }
 
 TEST(StrictShardTest, BlocksThatAreDroppedSwappedAndRepeatedAreReported) {
-  for_each(strict_layouts(), test::move_blocks);
+  for_each(strict_layouts(), move_blocks);
 }
 
 TEST(StrictShardTest, BytesThatAreDroppedAndInsertedAreReported) {
   for_each(strict_layouts(), [](const SampleFile& sample, const Take& take) {
-    for (const std::size_t size : {format::kAlignment, kPage}) test::shift_bytes(sample.bytes, size, take);
+    for (const std::size_t size : {format::kAlignment, kPage}) shift_bytes(sample.bytes, size, take);
   });
 }
 
@@ -222,9 +209,9 @@ TEST(StrictShardTest, PagesOfZerosAreReported) {
   samples.push_back(sample_of("pages", of_pages(1)));
   for_each(samples, [](const SampleFile& sample, const Take& take) {
     for (const std::size_t page : {format::kAlignment, std::size_t{512}, kPage}) {
-      test::zero_pages(sample.bytes, page, page, take);
+      zero_pages(sample.bytes, page, page, take);
     }
-    test::zero_pages(sample.bytes, kPage, format::kAlignment, take);
+    zero_pages(sample.bytes, kPage, format::kAlignment, take);
   });
 }
 
@@ -248,7 +235,7 @@ std::vector<ShardSpec> bases() {
   ShardSpec base = small_spec();
   ShardSpec single{.records = {"the only record"}};
   ShardSpec fixed{.block_records = 4};
-  for (std::uint64_t i = 0; i < 11; ++i) fixed.records.push_back(test::noise(28, i));
+  for (std::uint64_t i = 0; i < 11; ++i) fixed.records.push_back(noise(28, i));
   return {base, single, fixed, of_pages(1)};
 }
 
@@ -273,20 +260,20 @@ void for_each_sibling(Damage damage) {
 }
 
 TEST(StrictShardTest, BlocksOfOtherFilesAreReported) {
-  for_each_sibling(test::put_blocks);
+  for_each_sibling(put_blocks);
 }
 
 TEST(StrictShardTest, StalePagesAreReported) {
   for_each_sibling([](const SampleFile& sample, const SampleFile& other, const Take& take) {
     for (const std::size_t page : {format::kAlignment, std::size_t{512}, kPage}) {
-      test::put_pages(sample.bytes, other.bytes, page, take);
+      put_pages(sample.bytes, other.bytes, page, take);
     }
   });
 }
 
 // Blocks with their index, footer or trailer from another file of equal shape, in all combinations.
 TEST(StrictShardTest, EveryMixtureOfTwoFilesIsReported) {
-  for_each_sibling(test::mix_parts);
+  for_each_sibling(mix_parts);
 }
 
 // docs/format.md, "Damage that reading does not see".
@@ -298,4 +285,4 @@ TEST(StrictShardTest, AnotherWholeVersionIsAGoodFile) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

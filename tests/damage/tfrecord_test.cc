@@ -19,12 +19,8 @@
 #include "tests/support/sanitizers.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using test::Bytes;
-using test::Records;
-using test::Take;
 
 /// A TFRecord file and its index.
 struct Indexed {
@@ -39,11 +35,11 @@ Bytes to_bytes(std::string_view text) {
 }
 
 Indexed indexed(const Records& records) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   const std::string path = folder / "a.tfrecord";
-  test::write_file(path, test::tfrecord_bytes(records));
+  write_file(path, tfrecord_bytes(records));
   index_tfrecord(path, {.run_records = 3}).value();
-  return {test::read_file(path), test::read_file(path + ".dvi"), describe_shard(path).value().blocks};
+  return {read_file(path), read_file(path + ".dvi"), describe_shard(path).value().blocks};
 }
 
 /// Records of the same sizes with other bytes. The first and the last stay as they are, and with
@@ -89,7 +85,7 @@ class TfrecordChecker {
     const VerifyReport verdict = verify(file_.path(), 1).value();
     Result<RecordReader> reader = RecordReader::open(file_.path());
     if (!reader) {
-      EXPECT_THAT(reader, test::Fails(ErrorKind::damaged));
+      EXPECT_THAT(reader, Fails(ErrorKind::damaged));
       EXPECT_TRUE(reader.error().path() == file_.path() || reader.error().path() == index_.path());
       EXPECT_FALSE(Dataset::open(file_.path()) && verdict.ok());
       EXPECT_FALSE(verdict.ok());
@@ -99,7 +95,7 @@ class TfrecordChecker {
     // Of the index only padding may differ, which is told and costs nothing.
     EXPECT_EQ(verdict.ok(), file == good_.file && index == good_.index);
     ASSERT_EQ(file.size(), good_.file.size());
-    const auto records = test::salvage(*reader);
+    const auto records = salvage(*reader);
     ASSERT_EQ(records.size(), records_.size());
     for (const BlockInfo& block : good_.blocks) {
       const auto begin = good_.file.begin() + static_cast<std::ptrdiff_t>(block.offset);
@@ -116,24 +112,24 @@ class TfrecordChecker {
     }
     EXPECT_EQ(std::count_if(records.begin(), records.end(), [](const auto& record) { return record.has_value(); }),
               static_cast<std::ptrdiff_t>(verdict.records));
-    test::expect_point_reads(*reader, records);
+    expect_point_reads(*reader, records);
   }
 
   const Records records_;
   const Indexed good_;
-  const test::TempFolder folder_;
-  test::FileInPlace file_;
-  test::FileInPlace index_;
+  const TempFolder folder_;
+  FileInPlace file_;
+  FileInPlace index_;
   std::size_t count_ = 0;
 };
 
 std::vector<Records> layouts() {
   Records sizes;
-  for (std::size_t i = 0; i < 10; ++i) sizes.push_back(test::noise(20 + i * 7 % 30, i));
+  for (std::size_t i = 0; i < 10; ++i) sizes.push_back(noise(20 + i * 7 % 30, i));
   sizes[4].clear();
   Records fixed;
-  for (std::size_t i = 0; i < 8; ++i) fixed.push_back(test::noise(24, 100 + i));
-  return {sizes, fixed, {"the only record"}, {"", "", ""}, {}, {"a", test::noise(600, 7), "b"}};
+  for (std::size_t i = 0; i < 8; ++i) fixed.push_back(noise(24, 100 + i));
+  return {sizes, fixed, {"the only record"}, {"", "", ""}, {}, {"a", noise(600, 7), "b"}};
 }
 
 void for_each(const std::function<void(TfrecordChecker&)>& damage) {
@@ -148,33 +144,32 @@ void for_each(const std::function<void(TfrecordChecker&)>& damage) {
   std::printf("%zu damaged files\n", count);
 }
 
-constexpr std::size_t kTfrecordStep = testing::kSanitized ? 31 : 1;
+constexpr std::size_t kTfrecordStep = kSanitized ? 31 : 1;
 
 TEST(DamagedTfrecordTest, NoCutFileNorIndexIsTakenForAWholeOne) {
   for_each([](TfrecordChecker& checker) {
     checker.check(checker.good().file, checker.good().index, "nothing");
-    test::cut(checker.good().file, kTfrecordStep, checker.take_file());
-    test::cut(checker.good().index, kTfrecordStep, checker.take_index());
+    cut(checker.good().file, kTfrecordStep, checker.take_file());
+    cut(checker.good().index, kTfrecordStep, checker.take_index());
   });
 }
 
 TEST(DamagedTfrecordTest, EveryFlippedBitIsReportedAndCostsItsBlockAtMost) {
-  for_each([](TfrecordChecker& checker) { test::flip_bits(checker.good().file, kTfrecordStep, checker.take_file()); });
+  for_each([](TfrecordChecker& checker) { flip_bits(checker.good().file, kTfrecordStep, checker.take_file()); });
 }
 
 TEST(DamagedTfrecordTest, EveryFlippedBitOfAnIndexIsReported) {
-  for_each(
-      [](TfrecordChecker& checker) { test::flip_bits(checker.good().index, kTfrecordStep, checker.take_index()); });
+  for_each([](TfrecordChecker& checker) { flip_bits(checker.good().index, kTfrecordStep, checker.take_index()); });
 }
 
 TEST(DamagedTfrecordTest, PagesOfZerosAndOfAnotherFileAreReported) {
   for_each([](TfrecordChecker& checker) {
     const Indexed other = indexed(sibling_of(checker.records()));
     for (const std::size_t page : {std::size_t{16}, std::size_t{64}, std::size_t{512}}) {
-      test::zero_pages(checker.good().file, page, page, checker.take_file());
-      test::put_pages(checker.good().file, other.file, page, checker.take_file());
-      test::zero_pages(checker.good().index, page, page, checker.take_index());
-      test::put_pages(checker.good().index, other.index, page, checker.take_index());
+      zero_pages(checker.good().file, page, page, checker.take_file());
+      put_pages(checker.good().file, other.file, page, checker.take_file());
+      zero_pages(checker.good().index, page, page, checker.take_index());
+      put_pages(checker.good().index, other.index, page, checker.take_index());
     }
   });
 }
@@ -184,7 +179,7 @@ TEST(DamagedTfrecordTest, RecordsThatAreDroppedSwappedRepeatedAndSplicedAreRepor
     const Records& records = checker.records();
     const Records other = sibling_of(records);
     const auto check = [&](const Records& changed, std::size_t i, std::size_t j, const char* what) {
-      return checker.check(to_bytes(test::tfrecord_bytes(changed)), checker.good().index,
+      return checker.check(to_bytes(tfrecord_bytes(changed)), checker.good().index,
                            "records " + std::to_string(i) + " and " + std::to_string(j) + what);
     };
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -230,8 +225,8 @@ TEST(DamagedTfrecordTest, DamageToBothIsReported) {
       const auto with = [&](const Bytes& index, const std::string& what) {
         return checker.check(damaged, index, "byte " + std::to_string(place) + ", and of the index " + what);
       };
-      test::flip_bits(checker.good().index, 11 * kTfrecordStep, with);
-      test::cut(checker.good().index, 5 * kTfrecordStep, with);
+      flip_bits(checker.good().index, 11 * kTfrecordStep, with);
+      cut(checker.good().index, 5 * kTfrecordStep, with);
     }
   });
 }
@@ -240,17 +235,17 @@ TEST(DamagedTfrecordTest, DamageToBothIsReported) {
 TEST(DamagedTfrecordTest, AnotherFileWithItsIndexIsAGoodShard) {
   const Records records = layouts().front();
   const Indexed other = indexed(sibling_of(records));
-  const test::TempFolder folder;
+  const TempFolder folder;
   const std::string path = folder / "a.tfrecord";
-  test::write_file(path, as_chars(indexed(records).file));
+  write_file(path, as_chars(indexed(records).file));
   index_tfrecord(path).value();
   const Dataset dataset = Dataset::open(path).value();
-  test::write_file(path, as_chars(other.file));
-  test::write_file(path + ".dvi", as_chars(other.index));
+  write_file(path, as_chars(other.file));
+  write_file(path + ".dvi", as_chars(other.index));
   EXPECT_TRUE(verify(path).value().ok());
   EXPECT_TRUE(RecordReader::open(path).has_value());
-  EXPECT_THAT(RecordReader::open(dataset, 0), test::Fails(Errc::file_changed)) << "whoever knew it before is told";
+  EXPECT_THAT(RecordReader::open(dataset, 0), Fails(Errc::file_changed)) << "whoever knew it before is told";
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -22,16 +22,12 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using testing::Act;
-using testing::AtEvent;
-using testing::Rows;
 
 /// How rows come to be: copied from runs, also where all have one size, or read straight into their
 /// rows.
-const std::array<testing::SampleShape, 3> kShapes{{
+const std::array<SampleShape, 3> kShapes{{
     {.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048},
     {.shard_records = {60, 0, 45}, .min_bytes = 300, .max_bytes = 300, .codec = Codec::none, .block_bytes = 2048},
     {.shard_records = {9, 8}, .min_bytes = 60'000, .max_bytes = 70'000, .codec = Codec::none, .run_records = 2},
@@ -45,11 +41,11 @@ ReaderOptions options_of(StorageKind storage) {
           .registration = Registration::off};
 }
 
-using Trainer = testing::InterruptedTrainer<BatchReader, Batch, AtEvent>;
+using Trainer = InterruptedTrainer<BatchReader, Batch, AtEvent>;
 
 class AwaitPointsTest : public ::testing::TestWithParam<std::tuple<StorageKind, std::size_t>> {
  protected:
-  AwaitPointsTest() : dataset_(testing::make_sample(folder_.path("data"), shape())) {}
+  AwaitPointsTest() : dataset_(make_sample(folder_.path("data"), shape())) {}
   void SetUp() override {
     const auto reader = BatchReader::open(dataset_, options_of(storage()));
     if (!reader) GTEST_SKIP() << reader.error().to_string();
@@ -57,17 +53,17 @@ class AwaitPointsTest : public ::testing::TestWithParam<std::tuple<StorageKind, 
 
   Trainer::Ways ways() const {
     return {.open = [this] { return BatchReader::open(dataset_, options_of(storage())).value(); },
-            .append = [](Batch& batch, Rows& rows) { testing::append_checked(batch, shape(), rows); }};
+            .append = [](Batch& batch, Rows& rows) { append_checked(batch, shape(), rows); }};
   }
   static StorageKind storage() { return std::get<0>(GetParam()); }
-  static const testing::SampleShape& shape() { return kShapes.at(std::get<1>(GetParam())); }
+  static const SampleShape& shape() { return kShapes.at(std::get<1>(GetParam())); }
 
-  testing::TempFolder folder_;
+  TempFolder folder_;
   Dataset dataset_;
 };
 
 TEST_P(AwaitPointsTest, AHandlerRunsOnceWhateverHappensWhenever) {
-  for (const Act act : testing::kActs) {
+  for (const Act act : kActs) {
     std::uint64_t n = 1;
     for (bool struck = true; struck && !HasFailure(); ++n) {
       SCOPED_TRACE(::testing::Message() << act << " at event " << n);
@@ -81,11 +77,11 @@ TEST_P(AwaitPointsTest, AHandlerRunsOnceWhateverHappensWhenever) {
 TEST_P(AwaitPointsTest, AReadThatIsSlowChangesNothing) {
   constexpr std::chrono::milliseconds kSlow{5};
   std::uint64_t n = 1;
-  for (bool struck = true; struck && !HasFailure(); n += testing::kSanitized ? 7 : 1) {
+  for (bool struck = true; struck && !HasFailure(); n += kSanitized ? 7 : 1) {
     SCOPED_TRACE(::testing::Message() << "event " << n);
     AtEvent event(n, [&](auto&&...) { std::this_thread::sleep_for(kSlow); });
     BatchReader reader = BatchReader::open(dataset_, options_of(storage())).value();
-    EXPECT_EQ(testing::read_epoch(reader, shape()), testing::planned(reader.plan(), 0, 0));
+    EXPECT_EQ(read_epoch(reader, shape()), planned(reader.plan(), 0, 0));
     struck = event.disarm();
   }
   EXPECT_GT(n, 20u);
@@ -101,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Storages, AwaitPointsTest,
                          ::testing::Combine(kStorages, ::testing::Range<std::size_t>(0, kShapes.size())), kNameOf);
 
 TEST(SlowReadTest, TheStatsNameTheShard) {
-  testing::TempFolder folder;
-  const Dataset dataset = testing::make_sample(folder.path("data"), kShapes[0]);
+  TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), kShapes[0]);
   unsigned named = 0;
   std::uint64_t n = 1;
   for (bool struck = true; struck && !::testing::Test::HasFailure(); ++n) {
@@ -119,7 +115,7 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
         },
         AtEvent::Counted::only_reads);
     BatchReader reader = BatchReader::open(dataset, options_of(StorageKind::pread)).value();
-    EXPECT_EQ(testing::read_epoch(reader, kShapes[0]), testing::planned(reader.plan(), 0, 0));
+    EXPECT_EQ(read_epoch(reader, kShapes[0]), planned(reader.plan(), 0, 0));
     struck = event.disarm();
     if (!struck) break;
     bool found = false;
@@ -134,4 +130,4 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

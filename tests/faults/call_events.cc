@@ -16,7 +16,7 @@
 
 #include "tests/support/nth_event.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 // Written while nothing is armed and no call is under way that saw it armed.
@@ -59,11 +59,11 @@ bool AtEvent::disarm() noexcept {
   return nth_event.disarm();
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
-using dovetail::testing::CallEvent;
-using dovetail::testing::counted;
-using dovetail::testing::nth_event;
+using dovetail::test::CallEvent;
+using dovetail::test::counted;
+using dovetail::test::nth_event;
 
 extern "C" {
 
@@ -91,7 +91,7 @@ ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
   if (nth_event.armed() && (flags & RWF_NOWAIT) != 0) {
-    dovetail::testing::count(CallEvent::other);
+    dovetail::test::count(CallEvent::other);
     errno = EAGAIN;
     return -1;
   }
@@ -108,7 +108,7 @@ int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
 
 unsigned __wrap_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count) {
   const unsigned there = __real_io_uring_peek_batch_cqe(ring, entries, count);
-  for (unsigned i = 0; i < there; ++i) dovetail::testing::count(CallEvent::other);
+  for (unsigned i = 0; i < there; ++i) dovetail::test::count(CallEvent::other);
   return there;
 }
 #endif

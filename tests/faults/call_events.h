@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// What begins and ends a call; each counts.
 enum class CallEvent : std::uint8_t { read_begins, other };
@@ -32,4 +32,4 @@ class AtEvent {
   bool disarm() noexcept;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -22,13 +22,12 @@
 #include "tests/faults/faulty_conversions.h"
 #include "tests/faults/system_faults.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::FaultAt;
 
-class ConversionFaultsTest : public test::FaultyConversionTest {
+class ConversionFaultsTest : public FaultyConversionTest {
  protected:
   using Convert = std::function<Result<void>()>;
 
@@ -74,11 +73,11 @@ class ConversionFaultsTest : public test::FaultyConversionTest {
       }
       restart();
     };
-    const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) { settle(good, false); });
-    EXPECT_GT(faults, 30 / testing::kFaultStep);
-    testing::count_faults(faults);
+    const std::uint64_t faults = test::with_every_fault(work, [&](bool good) { settle(good, false); });
+    EXPECT_GT(faults, 30 / kFaultStep);
+    count_faults(faults);
     if (appears == Appears::file_by_file) return;
-    testing::count_faults(testing::with_every_kill(work, [&](bool ended) { settle(ended, !ended); }), "kills");
+    count_faults(with_every_kill(work, [&](bool ended) { settle(ended, !ended); }), "kills");
   }
 
   /// After an error: each file with a final name is the one that was there, or that should come.
@@ -116,10 +115,10 @@ TEST_F(ConversionFaultsTest, FilesBecomeTheDatasetOrAnError) {
 }
 
 TEST_F(ConversionFaultsTest, MembersOfTarsBecomeTheDatasetOrAnError) {
-  std::vector<test::TarEntry> entries;
+  std::vector<TarEntry> entries;
   for (int i = 0; i < 8; ++i) entries.push_back({std::to_string(i) + ".bin", std::string(700, static_cast<char>(i))});
-  const std::string tar = test::tar_bytes(entries);
-  const ConvertOptions wanted = small({put("a.tar", tar), put("b.tar.gz", test::gzip(tar))}, 2);
+  const std::string tar = tar_bytes(entries);
+  const ConvertOptions wanted = small({put("a.tar", tar), put("b.tar.gz", gzip(tar))}, 2);
   with_every_fault([&] { return convert_all(wanted); });
 }
 
@@ -127,7 +126,7 @@ TEST_F(ConversionFaultsTest, LinesBecomeTheDatasetOrAnError) {
   std::string text;
   for (int i = 0; i < 300; ++i)
     text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 50), '.') + '\n';
-  const ConvertOptions wanted = small({put("a.txt", text), put("b.txt.gz", test::gzip(text))}, 3);
+  const ConvertOptions wanted = small({put("a.txt", text), put("b.txt.gz", gzip(text))}, 3);
   with_every_fault([&] { return convert_all(wanted); });
 }
 
@@ -202,7 +201,7 @@ TEST_F(ConversionFaultsTest, AnExportReplacesAnotherAndNeverStandsBesideIt) {
 }
 
 TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
-  const std::string records = test::tfrecord_bytes(test::sample_records(60, 500, 9));
+  const std::string records = tfrecord_bytes(sample_records(60, 500, 9));
   const auto begin = [&] { put("out/a.tfrecord", records); };
   TfrecordIndexOptions wanted;
   wanted.block_bytes = 1024;
@@ -221,4 +220,4 @@ TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -27,11 +27,10 @@ extern "C" ZSTD_DCtx* ZSTD_createDCtx() {
   return has_no_decoders ? nullptr : ZSTD_createDStream();
 }
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::with_every_failure;
 
 class ConversionMemoryTest : public test::FaultyConversionTest {
  protected:
@@ -60,12 +59,12 @@ TEST_F(ConversionMemoryTest, AConversionIsWholeOrAnErrorAfterWhichItIs) {
 TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
   convert(folder_ / "data", small()).value();
   const std::string damaged = folder_ / "data/shard-000001.dvt";
-  test::Bytes bytes = test::read_file(damaged);
+  Bytes bytes = read_file(damaged);
   bytes[bytes.size() / 2] ^= std::byte{1};
-  test::write_file(damaged, as_chars(bytes));
+  write_file(damaged, as_chars(bytes));
   const std::string source = folder_ / "data";
   RecoverOptions wanted;
-  wanted.dataset_id = test::sample_dataset_id();
+  wanted.dataset_id = sample_dataset_id();
   recover(source, out_, wanted).value();
   const Files expected = left();
   fs::remove_all(out_);
@@ -103,4 +102,4 @@ TEST_F(ConversionMemoryTest, RecoveryDoesNotTakeAMissingDecoderForDamage) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -22,21 +22,19 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::LeftFiles;
-using testing::Recording;
 using Records = std::vector<std::string>;
 
 Result<DatasetInfo> try_to_write(const std::string& folder, const Records& records, bool overwrite) {
   DatasetWriterOptions options{
       .shard = {.block_bytes = 2048, .overwrite = overwrite}, .shard_bytes = 4'000, .encode_threads = 2};
-  return testing::write_dataset(folder, records, options);
+  return write_dataset(folder, records, options);
 }
 
-class CrashTest : public test::FolderTest {
+class CrashTest : public FolderTest {
  protected:
   CrashTest() { fs::create_directory(disk()); }
 
@@ -46,7 +44,7 @@ class CrashTest : public test::FolderTest {
   std::string target_after() const { return after() + "/target"; }
 
   Recording record_dataset(const Records& records, bool overwrite) const {
-    return testing::record_calls(disk(), [&] { try_to_write(target(), records, overwrite).value(); });
+    return record_calls(disk(), [&] { try_to_write(target(), records, overwrite).value(); });
   }
 
   /// Puts the files where they can be looked at. What is told apart by its number has another one
@@ -78,7 +76,7 @@ class CrashTest : public test::FolderTest {
         if (!seen.insert(files).second) continue;
         materialise(files);
         for (const char* beside : {".partial", ".replaced"}) {
-          testing::expect_no_part_opens(target_after() + beside);
+          expect_no_part_opens(target_after() + beside);
         }
         look(files);
         if (HasFailure()) {
@@ -95,9 +93,9 @@ class CrashTest : public test::FolderTest {
   void expect_next_writer_succeeds() const {
     const auto written = try_to_write(target_after(), next_, true);
     ASSERT_TRUE(written) << written.error().to_string();
-    EXPECT_TRUE(testing::records_left(target_after()) == next_);
-    EXPECT_EQ(testing::names_left(target_after()).size(), written->shards.size() + 1);
-    EXPECT_THAT(testing::names_left(after()), ::testing::ElementsAre("target"));
+    EXPECT_TRUE(records_left(target_after()) == next_);
+    EXPECT_EQ(names_left(target_after()).size(), written->shards.size() + 1);
+    EXPECT_THAT(names_left(after()), ::testing::ElementsAre("target"));
   }
 
   /// Behind each call the target is one dataset or the other. Where it may also be absent, the next
@@ -109,10 +107,10 @@ class CrashTest : public test::FolderTest {
     behind_every_call(recording, [&](const LeftFiles& files) {
       if (may_be_absent && !files.contains("target/")) {
         ++absent;
-        EXPECT_THAT(try_to_write(target_after(), next_, false), test::Fails(Errc::already_exists));
-        EXPECT_TRUE(testing::records_left(target_after()) == old_);
+        EXPECT_THAT(try_to_write(target_after(), next_, false), Fails(Errc::already_exists));
+        EXPECT_TRUE(records_left(target_after()) == old_);
       }
-      const Records found = testing::records_left(target_after());
+      const Records found = records_left(target_after());
       EXPECT_TRUE(found == old_ || found == new_) << found.size() << " records";
       ++(found == old_ ? old_ones : new_ones);
       expect_next_writer_succeeds();
@@ -122,19 +120,19 @@ class CrashTest : public test::FolderTest {
     EXPECT_EQ(absent > 0, may_be_absent);
     for (const LeftFiles& files : left_by_crash(recording, recording.calls.size())) {
       materialise(files);
-      EXPECT_TRUE(testing::records_left(target_after()) == new_) << "a finished dataset is durable";
+      EXPECT_TRUE(records_left(target_after()) == new_) << "a finished dataset is durable";
     }
   }
 
-  const Records old_ = testing::written_records(500, 50, 1000);
-  const Records new_ = testing::written_records(0, 30, 1000);
-  const Records next_ = testing::written_records(800, 3, 1000);
+  const Records old_ = written_records(500, 50, 1000);
+  const Records new_ = written_records(0, 30, 1000);
+  const Records next_ = written_records(800, 3, 1000);
 };
 
 TEST_F(CrashTest, AShardIsWholeOrHasNoName) {
   fs::create_directory(target());
-  const Records records = testing::written_records(0, 40);
-  const Recording recording = testing::record_calls(disk(), [&] {
+  const Records records = written_records(0, 40);
+  const Recording recording = record_calls(disk(), [&] {
     RecordWriter writer = RecordWriter::create(target() + "/s.dvt", {.block_bytes = 4096}).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
     writer.finish().value();
@@ -157,7 +155,7 @@ TEST_F(CrashTest, ADatasetIsWholeOrNotThere) {
   std::uint64_t whole = 0;
   behind_every_call(recording, [&](const LeftFiles& files) {
     if (files.contains("target/")) {
-      EXPECT_TRUE(testing::records_left(target_after()) == new_);
+      EXPECT_TRUE(records_left(target_after()) == new_);
       ++whole;
     }
     expect_next_writer_succeeds();
@@ -174,10 +172,10 @@ TEST_F(CrashTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
 }
 
 TEST_F(CrashTest, WhereNothingCanBeExchangedTheOldDatasetComesBack) {
-  const testing::ExchangeRefused refused;
+  const ExchangeRefused refused;
   try_to_write(target(), old_, false).value();
   expect_old_or_new(record_dataset(new_, true), true);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

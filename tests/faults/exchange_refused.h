@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// While it lives, two names cannot be exchanged, as on some file systems. One at a time; what
 /// stands in for `renameat2` asks `now`.
@@ -20,4 +20,4 @@ class ExchangeRefused {
   static inline std::atomic<bool> refused_ = false;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -22,7 +22,7 @@ bool comes_before_the_failure(std::size_t /*bytes*/) {
 
 }  // namespace
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 AllocationFails::AllocationFails(std::int64_t n, bool lasts) {
   struck_once = false;
@@ -47,4 +47,4 @@ AllocationsSpared::~AllocationsSpared() {
   spared = false;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

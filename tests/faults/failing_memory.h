@@ -11,7 +11,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// While it lives, the n-th allocation fails, from 0; if it lasts, so do all later ones.
 ///
@@ -41,7 +41,7 @@ class AllocationsSpared {
 /// called after each run.
 template <class Work, class Settle>
 void with_every_failure(bool lasts, Work work, Settle settle) {
-  const std::size_t descriptors = test::open_descriptors();
+  const std::size_t descriptors = open_descriptors();
   for (std::int64_t n = 0; !::testing::Test::HasFailure(); ++n) {
     ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                  ::testing::Message() << "allocation " << n << (lasts ? " and later" : ""));
@@ -59,10 +59,10 @@ void with_every_failure(bool lasts, Work work, Settle settle) {
       EXPECT_TRUE(done.has_value()) << done.error().to_string();
     }
     if (!done.has_value()) {
-      EXPECT_THAT(done, test::Fails(boost::system::errc::not_enough_memory));
+      EXPECT_THAT(done, Fails(boost::system::errc::not_enough_memory));
     }
     settle(done.has_value());
-    EXPECT_EQ(test::open_descriptors(), descriptors) << "a file stayed open";
+    EXPECT_EQ(open_descriptors(), descriptors) << "a file stayed open";
     if (!struck) {
       EXPECT_GT(n, 10);
       return;
@@ -76,4 +76,4 @@ void with_every_failure(Work work, Settle settle) {
   with_every_failure(true, work, settle);
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

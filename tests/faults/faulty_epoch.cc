@@ -5,7 +5,7 @@
 
 #include "tests/reader/delivery/reader_fixture.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 FaultyEpochTest::FaultyEpochTest(const SampleShape& shape)
     : shape_(shape), dataset_(make_sample(folder_.path("data"), shape)) {}
@@ -73,4 +73,4 @@ bool FaultyEpochTest::check_row(const Batch& batch, std::uint32_t row, RowStatus
   return false;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -10,7 +10,7 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A dataset, and epochs of it that may end early but never with a wrong row.
 class FaultyEpochTest : public ::testing::Test {
@@ -32,4 +32,4 @@ class FaultyEpochTest : public ::testing::Test {
   bool check_row(const Batch& batch, std::uint32_t row, RowStatus planned) const;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -28,7 +28,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 /// Calls from the n-th on wait until they are released.
@@ -94,7 +94,7 @@ class Hang {
 Hang hang;
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
 extern "C" {
 
@@ -106,14 +106,14 @@ int __wrap_open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : mode_t{0};
   va_end(arguments);
-  if (std::string_view(path).ends_with(".dvt")) dovetail::testing::hang.pass();
+  if (std::string_view(path).ends_with(".dvt")) dovetail::test::hang.pass();
   return __real_open(path, flags, mode);
 }
 
 ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
   std::size_t bytes = 0;
   for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
-  dovetail::testing::hang.pass(file, bytes);
+  dovetail::test::hang.pass(file, bytes);
   return __real_preadv(file, parts, count, offset);
 }
 
@@ -124,16 +124,14 @@ ssize_t __wrap_preadv2(int, const iovec*, int, off_t, int) {
 }
 }
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::kSanitized;
+const SampleShape kShape{.shard_records = {30, 20}, .max_bytes = 300, .block_bytes = 2048};
 
-const testing::SampleShape kShape{.shard_records = {30, 20}, .max_bytes = 300, .block_bytes = 2048};
-
-class HangTest : public test::FolderTest {
+class HangTest : public FolderTest {
  protected:
-  HangTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
+  HangTest() : dataset_(make_sample(folder_.path("data"), kShape)) {}
 
   static ReaderOptions options(OnDamage on_damage, std::chrono::milliseconds after) {
     return {.plan = {.batch = 5, .open_runs = 4, .pool = 16},
@@ -155,14 +153,14 @@ TEST_F(HangTest, ForEveryCallFromWhichOnAllHangTheEpochEndsWithItsRowsMarked) {
   std::uint64_t faults = 0;
   for (std::uint64_t n = 1; hung > 0 && !HasFailure(); n += step) {
     SCOPED_TRACE("call " + std::to_string(n) + " and later");
-    testing::hang.arm(n, UINT64_MAX);
+    test::hang.arm(n, UINT64_MAX);
     {
       // Stopping waits for none of them.
       BatchReader reader = BatchReader::open(dataset_, options(OnDamage::empty, after)).value();
-      const Result<std::uint64_t> lost = testing::count_lost_rows(reader, kShape);
+      const Result<std::uint64_t> lost = count_lost_rows(reader, kShape);
       EXPECT_TRUE(lost && *lost == reader.stats().rows_damaged_empty) << ::testing::PrintToString(lost);
     }
-    hung = testing::hang.release();
+    hung = test::hang.release();
     faults += hung > 0 ? 1 : 0;
   }
   EXPECT_GE(faults, kSanitized ? 2u : 10u);
@@ -171,12 +169,12 @@ TEST_F(HangTest, ForEveryCallFromWhichOnAllHangTheEpochEndsWithItsRowsMarked) {
 
 TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
   // More of each than may be in flight at a time, and than there are threads for.
-  const testing::SampleShape shape{.shard_records = {120, 180, 90, 100, 80, 110, 70, 100, 90},
-                                   .min_bytes = 65536,
-                                   .max_bytes = 65536,
-                                   .codec = Codec::none,
-                                   .block_bytes = 65536};
-  const Dataset dataset = testing::make_sample(folder_.path("large"), shape);
+  const SampleShape shape{.shard_records = {120, 180, 90, 100, 80, 110, 70, 100, 90},
+                          .min_bytes = 65536,
+                          .max_bytes = 65536,
+                          .codec = Codec::none,
+                          .block_bytes = 65536};
+  const Dataset dataset = make_sample(folder_.path("large"), shape);
   const std::vector<std::vector<std::uint32_t>> choices{{1}, {1, 5}, {0, 3, 4, 7}, {0, 1, 2, 4, 5, 6, 7}};
   std::uint64_t others_told = 0;
   for (const std::vector<std::uint32_t>& hung : choices) {
@@ -185,7 +183,7 @@ TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
       SCOPED_TRACE(::testing::Message() << hung.size() << " of 9 hang, threads: " << io_threads);
       std::vector<std::string> paths;
       for (const std::uint32_t shard : hung) paths.push_back(std::filesystem::canonical(dataset.shard_path(shard)));
-      testing::hang.arm_large_reads(paths);
+      test::hang.arm_large_reads(paths);
       ReaderOptions options = HangTest::options(OnDamage::empty, std::chrono::milliseconds(kSanitized ? 2000 : 500));
       options.io_threads = io_threads;
       options.plan.open_runs = 16;
@@ -199,7 +197,7 @@ TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
         if (end != std::string_view::npos) told.emplace(line.substr(0, end));
       };
       BatchReader reader = BatchReader::open(dataset, options).value();
-      const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+      const Rows planned = test::planned(reader.plan(), 0, 0);
       std::size_t at = 0;
       for (const Batch& batch : reader.epoch()) {
         for (std::uint32_t row = 0; row < batch.rows(); ++row, ++at) {
@@ -208,13 +206,13 @@ TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
           const bool hangs = std::find(hung.begin(), hung.end(), dataset.locate(id).shard) != hung.end();
           ASSERT_EQ(batch.status()[row], hangs ? RowStatus::damaged_empty : RowStatus::first) << id;
           if (!hangs) {
-            ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(id, shape));
+            ASSERT_EQ(as_chars(batch.row(row)), sample_record(id, shape));
           }
         }
       }
       EXPECT_EQ(at, planned.size());
       reader.stop();
-      EXPECT_GT(testing::hang.release(), 0u);
+      EXPECT_GT(test::hang.release(), 0u);
       const std::lock_guard lock(told_mutex);
       for (const std::string& read : told) {
         others_told +=
@@ -226,7 +224,7 @@ TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
 }
 
 TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {
-  testing::hang.arm(3, UINT64_MAX);
+  test::hang.arm(3, UINT64_MAX);
   {
     BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail, std::chrono::milliseconds(30))).value();
     Result<std::optional<Batch>> batch = reader.next();
@@ -234,11 +232,11 @@ TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {
       batch = std::optional<Batch>();
       batch = reader.next();
     }
-    ASSERT_THAT(batch, test::Fails(boost::system::errc::timed_out));
+    ASSERT_THAT(batch, Fails(boost::system::errc::timed_out));
     EXPECT_FALSE(batch.error().path().empty());
   }
-  EXPECT_GT(testing::hang.release(), 0u);
+  EXPECT_GT(test::hang.release(), 0u);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -28,15 +28,10 @@
 #include "tests/support/sample_shards.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AnyOf;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::StartsWith;
-using ::testing::UnorderedElementsAre;
 using Clock = std::chrono::steady_clock;
 
 bool write_shard(const std::string& path, const std::vector<std::string>& records) {
@@ -49,13 +44,13 @@ bool write_shard(const std::string& path, const std::vector<std::string>& record
 
 bool write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
   DatasetWriterOptions options{.shard = {.overwrite = overwrite}, .shard_bytes = 1 << 19, .encode_threads = 2};
-  return testing::write_dataset(folder, records, options).has_value();
+  return test::write_dataset(folder, records, options).has_value();
 }
 
-class KillTest : public test::FolderTest {
+class KillTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (testing::kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
+    if (kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
   }
 
   /// Runs `work` in a child that is killed at a random moment of the time that it takes, so many
@@ -65,7 +60,7 @@ class KillTest : public test::FolderTest {
   template <class Begin, class Work, class Look>
   void kill_at_random(int rounds, Begin begin, Work work, Look look) {
     constexpr std::uint64_t kSeed = 20261122;
-    test::Draws draws(kSeed);
+    Draws draws(kSeed);
     std::chrono::microseconds usual{1'000'000};
     int killed = 0;
     int shown = 0;
@@ -107,10 +102,10 @@ class KillTest : public test::FolderTest {
   std::string target() const { return disk() + "/target"; }
 };
 
-const int kRounds = testing::kSanitized ? 40 : 500;
+const int kRounds = kSanitized ? 40 : 500;
 
 TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
-  const std::vector<std::string> records = testing::written_records(0, 500, 8000);
+  const std::vector<std::string> records = written_records(0, 500, 8000);
   const auto begin = [&] { fs::create_directory(target()); };
   const auto work = [&] { return write_shard(target() + "/s.dvt", records); };
   kill_at_random(kRounds, begin, work, [&](bool ended) {
@@ -120,17 +115,17 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
     for (const auto& entry : fs::directory_iterator(target())) {
       const std::string name = entry.path().filename();
       if (name == "s.dvt") {
-        EXPECT_TRUE(testing::records_left(entry.path()) == records);
+        EXPECT_TRUE(records_left(entry.path()) == records);
         continue;
       }
       EXPECT_TRUE(name.starts_with(".s.dvt.partial-")) << name;
       const std::string saved = folder_.path("saved.dvt");
       const Result<RecoverReport> report = recover(entry.path(), saved, {.overwrite = true});
       if (!report) {
-        EXPECT_THAT(report, test::Fails(Errc::not_dovetail));
+        EXPECT_THAT(report, Fails(Errc::not_dovetail));
         continue;  // killed before the first bytes
       }
-      const std::vector<std::string> found = testing::records_left(saved);
+      const std::vector<std::string> found = records_left(saved);
       EXPECT_TRUE(std::mismatch(found.begin(), found.end(), records.begin(), records.end()).first == found.end());
       recovered_some |= !found.empty();
     }
@@ -139,8 +134,8 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
 }
 
 TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
-  const std::vector<std::string> records = testing::written_records(0, 700, 8000);
-  const std::vector<std::string> next = testing::written_records(900, 2);
+  const std::vector<std::string> records = written_records(0, 700, 8000);
+  const std::vector<std::string> next = written_records(900, 2);
   const auto work = [&] { return write_dataset(target(), records, false); };
   kill_at_random(
       kRounds, [] {}, work,
@@ -149,10 +144,10 @@ TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
         const std::string saved = folder_.path("saved");
         fs::remove_all(saved);
         if (fs::exists(target())) {
-          EXPECT_TRUE(testing::records_left(target()) == records);
+          EXPECT_TRUE(records_left(target()) == records);
         } else if (const auto report = recover(target() + ".partial", saved); report) {
           // Shards are written side by side, so that each has a beginning of its own.
-          const std::vector<std::string> found = testing::records_left(saved);
+          const std::vector<std::string> found = records_left(saved);
           auto at = records.begin();
           for (const std::string& record : found) {
             at = std::find(at, records.end(), record);
@@ -165,31 +160,31 @@ TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
         }
         EXPECT_TRUE(!ended || fs::exists(target()));
         EXPECT_TRUE(write_dataset(target(), next, true)) << "whatever is left";
-        EXPECT_TRUE(testing::records_left(target()) == next);
-        EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+        EXPECT_TRUE(records_left(target()) == next);
+        EXPECT_THAT(names_left(disk()), ElementsAre("target"));
         return recovered_some;
       });
 }
 
 TEST_F(KillTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
-  const std::vector<std::string> old_records = testing::written_records(900, 300, 8000);
-  const std::vector<std::string> records = testing::written_records(0, 300, 8000);
+  const std::vector<std::string> old_records = written_records(900, 300, 8000);
+  const std::vector<std::string> records = written_records(0, 300, 8000);
   const std::string older = folder_.path("older");
   ASSERT_TRUE(write_dataset(older, old_records, false));
   const auto begin = [&] { fs::copy(older, target(), fs::copy_options::recursive); };
   const auto work = [&] { return write_dataset(target(), records, true); };
   kill_at_random(kRounds, begin, work, [&](bool ended) {
-    const std::vector<std::string> found = testing::records_left(target());
+    const std::vector<std::string> found = records_left(target());
     EXPECT_TRUE(found == records || (!ended && found == old_records)) << found.size() << " records";
     EXPECT_TRUE(write_dataset(target(), records, true)) << "whatever is left";
-    EXPECT_TRUE(testing::records_left(target()) == records);
-    EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+    EXPECT_TRUE(records_left(target()) == records);
+    EXPECT_THAT(names_left(disk()), ElementsAre("target"));
     return !ended;
   });
 }
 
 TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
-  const std::vector<std::string> old_records = testing::written_records(0, 20);
+  const std::vector<std::string> old_records = written_records(0, 20);
   const std::string older = folder_.path("older");
   ASSERT_TRUE(write_dataset(older, old_records, false));
   std::ofstream lines(folder_.path("lines.txt"));
@@ -200,7 +195,7 @@ TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
   options.writer.shard.overwrite = true;
   options.jobs = 2;
   const auto split_left = [](const std::string& folder) {
-    return std::pair(testing::records_left(folder + "/train"), testing::records_left(folder + "/val"));
+    return std::pair(records_left(folder + "/train"), records_left(folder + "/val"));
   };
   ASSERT_TRUE(convert(folder_.path("undisturbed"), options));
   const auto expected = split_left(folder_.path("undisturbed"));
@@ -208,11 +203,11 @@ TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
   const auto begin = [&] { fs::copy(older, target(), fs::copy_options::recursive); };
   const auto work = [&] { return convert(target(), options).has_value(); };
   kill_at_random(kRounds, begin, work, [&](bool ended) {
-    const std::vector<std::string> names = testing::names_left(target());
+    const std::vector<std::string> names = names_left(target());
     const bool old_one = fs::exists(target() + "/manifest.dvt");
     if (old_one) {
       EXPECT_FALSE(ended);
-      EXPECT_TRUE(testing::records_left(target()) == old_records);
+      EXPECT_TRUE(records_left(target()) == old_records);
       EXPECT_EQ(names.size(), 2u);
     } else {
       EXPECT_TRUE(split_left(target()) == expected);
@@ -222,12 +217,12 @@ TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
     const auto again = convert(target(), options);
     EXPECT_TRUE(again) << again.error().to_string();
     EXPECT_TRUE(split_left(target()) == expected);
-    EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("train", "val"));
-    EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+    EXPECT_THAT(names_left(target()), UnorderedElementsAre("train", "val"));
+    EXPECT_THAT(names_left(disk()), ElementsAre("target"));
     return old_one;
   });
   std::cout << "the new one with marks " << marked << " times" << std::endl;
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

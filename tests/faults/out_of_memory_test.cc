@@ -27,17 +27,15 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-const testing::SampleShape kShape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+const SampleShape kShape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
 
-using testing::with_every_failure;
-
-class OutOfMemoryTest : public test::FolderTest {
+class OutOfMemoryTest : public FolderTest {
  protected:
   OutOfMemoryTest() {
-    for (std::uint64_t id = 0; id < 70; ++id) records_.push_back(testing::sample_record(id, kShape));
+    for (std::uint64_t id = 0; id < 70; ++id) records_.push_back(sample_record(id, kShape));
   }
   std::vector<std::string> records_;
 };
@@ -55,7 +53,7 @@ TEST_F(OutOfMemoryTest, AShardIsWholeOrNotThere) {
   };
   with_every_failure(work, [&](bool good) {
     if (!good) {
-      EXPECT_THAT(testing::names_left(folder_.path()), ::testing::IsEmpty());
+      EXPECT_THAT(names_left(folder_.path()), ::testing::IsEmpty());
       return;
     }
     EXPECT_TRUE(verify(path).value().ok());
@@ -82,14 +80,14 @@ TEST_F(OutOfMemoryTest, ADatasetIsWholeOrNotThere) {
     }
     // What could not be removed without memory goes with the next writer.
     EXPECT_TRUE(DatasetWriter::create(target, {.shard = {.overwrite = true}}).value().finish());
-    EXPECT_THAT(testing::names_left(target), ::testing::ElementsAre("manifest.dvt"));
-    EXPECT_THAT(testing::names_left(folder_.path()), ::testing::ElementsAre("target"));
+    EXPECT_THAT(names_left(target), ::testing::ElementsAre("manifest.dvt"));
+    EXPECT_THAT(names_left(folder_.path()), ::testing::ElementsAre("target"));
     std::filesystem::remove_all(target);
   });
 }
 
 TEST_F(OutOfMemoryTest, ADatasetAndItsRecordsAreRightOrAnError) {
-  const Dataset written = testing::make_sample(folder_.path("data"), kShape);
+  const Dataset written = make_sample(folder_.path("data"), kShape);
   const std::string folder = folder_.path("data");
   const auto work = [&]() -> Result<void> {
     const Result<Dataset> dataset = Dataset::open(folder);
@@ -110,7 +108,7 @@ TEST_F(OutOfMemoryTest, ADatasetAndItsRecordsAreRightOrAnError) {
 }
 
 TEST_F(OutOfMemoryTest, VerifyIsRightOrAnError) {
-  const Dataset written = testing::make_sample(folder_.path("data"), kShape);
+  const Dataset written = make_sample(folder_.path("data"), kShape);
   const std::string folder = folder_.path("data");
   const auto work = [&]() -> Result<void> {
     const Result<VerifyReport> report = verify(folder, 2);
@@ -139,7 +137,7 @@ TEST_F(OutOfMemoryTest, FeaturesAreRightOrAnError) {
   const auto work = [&]() -> Result<void> {
     const Result<FeaturesReport> report = describe_features(dataset, {.threads = 2});
     if (!report.has_value()) return report.error();
-    const testing::AllocationsSpared spared;
+    const AllocationsSpared spared;
     if (report->records != 40 || report->examples != 36 || report->json_objects != 4) ADD_FAILURE() << "other records";
     if (report->features.size() != 3 || report->features[0].mean != 1.6) ADD_FAILURE() << "other features";
     if (report->damaged_blocks != 0) ADD_FAILURE() << "it calls good blocks damaged";
@@ -165,13 +163,13 @@ TEST_F(OutOfMemoryTest, ADeadlineThatPassesWithoutMemoryIsAnError) {
         gave_up.set_value(answer.error().code() == boost::system::errc::timed_out);
       });
   {
-    const testing::AllocationFails armed(0, true);
+    const AllocationFails armed(0, true);
     EXPECT_TRUE(gave_up.get_future().get());
   }
-  EXPECT_TRUE(testing::AllocationFails::struck());
+  EXPECT_TRUE(AllocationFails::struck());
   release.set_value();
   storage->stop();
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

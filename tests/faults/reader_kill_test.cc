@@ -25,18 +25,16 @@
 #include "tests/support/sample_records.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Row;
-using testing::Rows;
 
 constexpr int kEnded = 0;
 constexpr int kWrong = 3;
 constexpr int kRefused = 4;
 
-const testing::SampleShape kShape{.shard_records = {301, 77, 0, 512, 1, 140}, .max_bytes = 300, .block_bytes = 2048};
+const SampleShape kShape{.shard_records = {301, 77, 0, 512, 1, 140}, .max_bytes = 300, .block_bytes = 2048};
 constexpr std::uint64_t kRecords = 1031;
 
 /// There as a whole or not at all, whenever the process is killed.
@@ -96,7 +94,7 @@ int live(const Dataset& dataset, const Job& job, const std::string& folder) {
       state = batch->state();
       for (std::uint32_t row = 0; row < batch->rows(); ++row) {
         const RowStatus status = batch->status()[row];
-        const std::string wanted = status == RowStatus::empty ? "" : testing::sample_record(batch->ids()[row], kShape);
+        const std::string wanted = status == RowStatus::empty ? "" : sample_record(batch->ids()[row], kShape);
         if (as_chars(batch->row(row)) != wanted) return kWrong;
         rows += std::to_string(batch->ids()[row]) + ' ' + std::to_string(static_cast<int>(status)) + '\n';
       }
@@ -120,11 +118,11 @@ Rows recorded(const std::string& folder) {
   return rows;
 }
 
-class ReaderKillTest : public test::FolderTest {
+class ReaderKillTest : public FolderTest {
  protected:
-  ReaderKillTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
+  ReaderKillTest() : dataset_(make_sample(folder_.path("data"), kShape)) {}
   void SetUp() override {
-    if (testing::kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
+    if (kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
     const char* const given = std::getenv("DOVETAIL_TEST_SEED");
     seed_ = given != nullptr ? std::strtoull(given, nullptr, 10) : 20261122;
     draws_.emplace(seed_);
@@ -168,7 +166,7 @@ class ReaderKillTest : public test::FolderTest {
   Dataset dataset_;
   std::uint64_t seed_ = 0;
   std::uint64_t patience_ = 20'000;  // microseconds that a life has at most
-  std::optional<test::Draws> draws_;
+  std::optional<Draws> draws_;
 };
 
 TEST_F(ReaderKillTest, AJobThatIsKilledDeliversTheEpochOfOneThatIsNot) {
@@ -184,7 +182,7 @@ TEST_F(ReaderKillTest, AJobThatIsKilledDeliversTheEpochOfOneThatIsNot) {
         ++epochs;
         const Plan plan = Plan::make(dataset_.shape(), options_of(job, 0, {}).plan).value();
         std::vector<Rows> of_rank;
-        for (std::uint32_t rank = 0; rank < world; ++rank) of_rank.push_back(testing::planned(plan, rank, 0));
+        for (std::uint32_t rank = 0; rank < world; ++rank) of_rank.push_back(test::planned(plan, rank, 0));
         Rows planned;
         for (std::size_t row = 0; row < of_rank[0].size(); row += job.batch) {
           for (const Rows& rows : of_rank) planned.insert(planned.end(), &rows[row], &rows[row] + job.batch);
@@ -201,7 +199,7 @@ TEST_F(ReaderKillTest, AJobThatIsKilledAndGoesOnWithOtherRanksDeliversEveryRecor
   unsigned kills = 0;
   unsigned changes = 0;
   unsigned epochs = 0;
-  for (int round = 0; round < (testing::kSanitized ? 2 : 6); ++round) {
+  for (int round = 0; round < (kSanitized ? 2 : 6); ++round) {
     for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential, OrderKind::global}) {
       const Tail tail = round % 3 == 2 ? Tail::drop : Tail::pad;
       SCOPED_TRACE(::testing::Message() << "seed " << seed_ << ", round " << round << ", order "
@@ -236,4 +234,4 @@ TEST_F(ReaderKillTest, AJobThatIsKilledAndGoesOnWithOtherRanksDeliversEveryRecor
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -13,15 +13,15 @@
 #include "tests/faults/faulty_epoch.h"
 #include "tests/faults/system_faults.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-const testing::SampleShape kShape{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+const SampleShape kShape{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
 constexpr std::uint64_t kSampleRecords = 105;
 
-class AnyReadingFaultsTest : public testing::FaultyEpochTest {
+class AnyReadingFaultsTest : public test::FaultyEpochTest {
  protected:
-  explicit AnyReadingFaultsTest(const testing::SampleShape& shape) : FaultyEpochTest(shape) {}
+  explicit AnyReadingFaultsTest(const SampleShape& shape) : FaultyEpochTest(shape) {}
 
   /// From each read on all of them want memory that is not there.
   void with_little_memory() {
@@ -29,9 +29,9 @@ class AnyReadingFaultsTest : public testing::FaultyEpochTest {
       std::uint64_t n = 1;
       for (bool struck = true; struck && !HasFailure(); ++n) {
         SCOPED_TRACE(::testing::Message() << "policy " << static_cast<int>(on_damage) << ", read " << n);
-        const testing::FaultAt armed(testing::Fault::no_memory, n, true);
+        const FaultAt armed(Fault::no_memory, n, true);
         const bool good = read_epoch(options(on_damage, StorageKind::pread));
-        struck = testing::FaultAt::struck();
+        struck = FaultAt::struck();
         EXPECT_NE(good, struck);
       }
       EXPECT_GT(n, 5u);
@@ -56,9 +56,9 @@ class ReadingFaultsTest : public AnyReadingFaultsTest {
 
   template <class Work>
   void with_every_fault(Work work) {
-    const std::uint64_t faults = testing::with_every_fault(work, [](bool) {});
-    EXPECT_GT(faults, 20 / testing::kFaultStep);
-    testing::count_faults(faults);
+    const std::uint64_t faults = test::with_every_fault(work, [](bool) {});
+    EXPECT_GT(faults, 20 / kFaultStep);
+    count_faults(faults);
   }
 };
 
@@ -114,7 +114,7 @@ TEST_F(ReadingFaultsTest, RecordsInOrderAreRightOrEndWithAnError) {
         EXPECT_EQ(id, kShape.shard_records[0]);
         return true;
       }
-      EXPECT_EQ(as_chars(**record), testing::sample_record(id, kShape));
+      EXPECT_EQ(as_chars(**record), sample_record(id, kShape));
     }
   });
 }
@@ -131,4 +131,4 @@ TEST_F(ReadingFaultsTest, VerifyNeverSaysThatWhatItCouldNotReadIsGood) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

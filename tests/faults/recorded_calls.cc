@@ -18,7 +18,7 @@
 
 #include "tests/faults/exchange_refused.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -207,14 +207,14 @@ std::vector<LeftFiles> left_by_crash(const Recording& recording, std::size_t cou
   return {all.begin(), all.end()};
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
-using dovetail::testing::Kind;
-using dovetail::testing::Node;
-using dovetail::testing::note;
-using dovetail::testing::note_above;
-using dovetail::testing::note_file;
-using dovetail::testing::Recorder;
+using dovetail::test::Kind;
+using dovetail::test::Node;
+using dovetail::test::note;
+using dovetail::test::note_above;
+using dovetail::test::note_file;
+using dovetail::test::Recorder;
 
 extern "C" {
 
@@ -305,7 +305,7 @@ int __wrap_rmdir(const char* path) {
 
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   const bool exchange = flags == RENAME_EXCHANGE;
-  if (exchange && dovetail::testing::ExchangeRefused::now()) {
+  if (exchange && dovetail::test::ExchangeRefused::now()) {
     errno = EINVAL;
     return -1;
   }

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A file or folder has a number, whatever its names are; 0 is the folder that is recorded.
 using Node = std::size_t;
@@ -58,4 +58,4 @@ using LeftFiles = std::map<std::string, std::string>;
 /// their folders, have all happened, or none, or only the first ones, or only one of them.
 std::vector<LeftFiles> left_by_crash(const Recording& recording, std::size_t count);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

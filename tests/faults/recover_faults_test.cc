@@ -22,17 +22,13 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using testing::UnreadableBytes;
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMany = 150;
 
-class RecoverFaultsTest : public test::FolderTest {
+class RecoverFaultsTest : public FolderTest {
  protected:
   std::string source() const { return folder_.path("source"); }
   std::string target() const { return folder_.path("target"); }
@@ -44,7 +40,7 @@ class RecoverFaultsTest : public test::FolderTest {
     DatasetWriterOptions options{.shard = {.block_bytes = 2048, .run_records = 4}};
     DatasetWriter writer = DatasetWriter::create(source(), options).value();
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
-      for (const std::string& record : testing::written_records(1000 * shard, records, 900)) {
+      for (const std::string& record : written_records(1000 * shard, records, 900)) {
         writer.append(as_bytes(record)).value();
       }
       writer.next_shard().value();
@@ -55,11 +51,11 @@ class RecoverFaultsTest : public test::FolderTest {
 
   std::string shard(std::uint32_t number) const { return source() + "/shard-00000" + std::to_string(number) + ".dvt"; }
 
-  std::vector<std::string> saved() const { return testing::records_left(target()); }
+  std::vector<std::string> saved() const { return records_left(target()); }
 
   /// Recovers with the bytes unreadable, and compares with the blocks that they touch.
   RecoverReport expect_only_touched_blocks_lost(std::uint64_t begin, std::uint64_t end) {
-    std::vector<std::string> records = testing::written_records(0, kMany, 900);
+    std::vector<std::string> records = written_records(0, kMany, 900);
     const ShardDescription described = describe_shard(shard(0)).value();
     for (auto block = described.blocks.rbegin(); block != described.blocks.rend(); ++block) {
       const std::uint64_t block_end = block->offset + 64 + block->stored_bytes;
@@ -98,7 +94,7 @@ class RecoverFaultsTest : public test::FolderTest {
 
   static std::vector<std::pair<std::string, std::string>> files_of(const std::string& folder) {
     std::vector<std::pair<std::string, std::string>> files;
-    for (const std::string& name : testing::names_left(folder)) {
+    for (const std::string& name : names_left(folder)) {
       std::ifstream file(folder + "/" + name, std::ios::binary);
       files.emplace_back(name, std::string(std::istreambuf_iterator<char>(file), {}));
     }
@@ -142,7 +138,7 @@ TEST_F(RecoverFaultsTest, OfADatasetTheShardsThatCanBeReadAreSaved) {
   EXPECT_EQ(report.lost[0].file, shard(0));
   EXPECT_EQ(report.lost[0].end_record, 40u);
   EXPECT_EQ(report.expected_records, 80u);
-  EXPECT_TRUE(saved() == testing::written_records(1000, 40, 900));
+  EXPECT_TRUE(saved() == written_records(1000, 40, 900));
 }
 
 TEST_F(RecoverFaultsTest, AManifestThatCannotBeReadIsADamagedOne) {
@@ -163,16 +159,16 @@ TEST_F(RecoverFaultsTest, WhereNothingCanBeReadThatIsTheError) {
   for (const std::string& name : {source(), shard(0)}) {
     const UnreadableBytes bad(shard(0), 0, 1 << 20);
     const Result<RecoverReport> report = recover(name, target());
-    EXPECT_THAT(report, test::Fails(ErrorKind::io));
+    EXPECT_THAT(report, Fails(ErrorKind::io));
     EXPECT_FALSE(std::filesystem::exists(target()));
   }
 }
 
 TEST_F(RecoverFaultsTest, ARecoveryIsRightOrLeavesNothing) {
   write_dataset(10);
-  const std::vector<std::string> first = testing::written_records(0, 10, 900);
+  const std::vector<std::string> first = written_records(0, 10, 900);
   std::vector<std::string> all = first;
-  for (const std::string& record : testing::written_records(1000, 10, 900)) all.push_back(record);
+  for (const std::string& record : written_records(1000, 10, 900)) all.push_back(record);
   for (const bool dataset : {false, true}) {
     const std::vector<std::string>& records = dataset ? all : first;
     std::uint64_t lost = 0;
@@ -189,10 +185,10 @@ TEST_F(RecoverFaultsTest, ARecoveryIsRightOrLeavesNothing) {
       lost += report && !complete ? 1 : 0;
       return complete;
     };
-    const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
-      for (const std::string& name : testing::names_left(folder_.path(""))) {
+    const std::uint64_t faults = with_every_fault(work, [&](bool good) {
+      for (const std::string& name : names_left(folder_.path(""))) {
         if (!name.starts_with('.')) continue;
-        EXPECT_TRUE(testing::FaultAt::removal_failed()) << name;
+        EXPECT_TRUE(FaultAt::removal_failed()) << name;
         std::filesystem::remove(folder_.path(name));
       }
       if (std::filesystem::exists(target())) {
@@ -214,11 +210,11 @@ TEST_F(RecoverFaultsTest, ARecoveryIsRightOrLeavesNothing) {
       }
       std::filesystem::remove_all(target());
     });
-    EXPECT_GT(faults, 60 / testing::kFaultStep);
-    EXPECT_GT(lost, 10 / testing::kFaultStep);
+    EXPECT_GT(faults, 60 / kFaultStep);
+    EXPECT_GT(lost, 10 / kFaultStep);
     RecordProperty(dataset ? "dataset_faults" : "shard_faults", static_cast<int>(faults));
   }
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

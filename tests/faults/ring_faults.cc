@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <optional>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 // What a completion that is no read is called: the one that wakes the thread of the ring.
@@ -110,16 +110,16 @@ unsigned RingRefused::failures() noexcept {
   return refusals.load();
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
-using dovetail::testing::failed_read;
-using dovetail::testing::failed_submission;
-using dovetail::testing::has_fault;
-using dovetail::testing::is_refused;
-using dovetail::testing::kNoRead;
-using dovetail::testing::refusal;
-using dovetail::testing::ring_fault;
-using dovetail::testing::RingRefused;
+using dovetail::test::failed_read;
+using dovetail::test::failed_submission;
+using dovetail::test::has_fault;
+using dovetail::test::is_refused;
+using dovetail::test::kNoRead;
+using dovetail::test::refusal;
+using dovetail::test::ring_fault;
+using dovetail::test::RingRefused;
 
 extern "C" {
 

@@ -8,7 +8,7 @@
 
 #include "tests/faults/system_faults.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 enum class RingFault : std::uint8_t {
   read_error,          ///< A read completes with EIO,
@@ -77,4 +77,4 @@ std::uint64_t with_every_ring_fault(Work work) {
   return faults;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -14,26 +14,23 @@
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::RingRefused;
-
 // Blocks of small records; and records of several reads each, that go straight into their rows.
-const testing::SampleShape kSmall{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
-const testing::SampleShape kLarge{.shard_records = {5, 4},
-                                  .min_bytes = 100'000,
-                                  .max_bytes = 1'500'000,
-                                  .codec = Codec::none,
-                                  .block_bytes = 4096,
-                                  .run_records = 2};
+const SampleShape kSmall{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+const SampleShape kLarge{.shard_records = {5, 4},
+                         .min_bytes = 100'000,
+                         .max_bytes = 1'500'000,
+                         .codec = Codec::none,
+                         .block_bytes = 4096,
+                         .run_records = 2};
 
 /// Epochs through both kinds of rings.
-class RingFaultsTest : public testing::FaultyEpochTest, public ::testing::WithParamInterface<StorageKind> {
+class RingFaultsTest : public test::FaultyEpochTest, public ::testing::WithParamInterface<StorageKind> {
  protected:
   RingFaultsTest() : FaultyEpochTest(kSmall) {}
-  explicit RingFaultsTest(const testing::SampleShape& shape) : FaultyEpochTest(shape) {}
+  explicit RingFaultsTest(const SampleShape& shape) : FaultyEpochTest(shape) {}
 
   void SetUp() override {
     const auto reader = BatchReader::open(dataset_, options());
@@ -43,12 +40,12 @@ class RingFaultsTest : public testing::FaultyEpochTest, public ::testing::WithPa
     return FaultyEpochTest::options(on_damage, GetParam());
   }
   void read_with_every_ring_fault() {
-    const std::uint64_t faults = testing::with_every_ring_fault([&] { return read_epoch(options()); });
-    EXPECT_GT(faults, 50 / testing::kFaultStep);
-    testing::count_faults(faults);
+    const std::uint64_t faults = with_every_ring_fault([&] { return read_epoch(options()); });
+    EXPECT_GT(faults, 50 / kFaultStep);
+    count_faults(faults);
   }
 
-  testing::ColdCache cold_;
+  ColdCache cold_;
 };
 
 class RingFaultsOfLargeRecordsTest : public RingFaultsTest {
@@ -65,33 +62,33 @@ TEST_P(RingFaultsOfLargeRecordsTest, AnEpochIsRight) {
 }
 
 TEST_P(RingFaultsTest, AnEpochIsRightOrEndsWithAnErrorThatNamesAFileWhereOrdinaryReadsFailToo) {
-  const testing::RingFaultAt ring(testing::RingFault::read_error, 1, true);
+  const RingFaultAt ring(RingFault::read_error, 1, true);
   for (const OnDamage on_damage : {OnDamage::fail, OnDamage::substitute, OnDamage::empty}) {
-    const std::uint64_t faults = testing::with_every_fault([&] { return read_epoch(options(on_damage)); }, [](bool) {});
-    EXPECT_GT(faults, 20 / testing::kFaultStep);
-    testing::count_faults(faults);
+    const std::uint64_t faults = with_every_fault([&] { return read_epoch(options(on_damage)); }, [](bool) {});
+    EXPECT_GT(faults, 20 / kFaultStep);
+    count_faults(faults);
   }
 }
 
 TEST_P(RingFaultsTest, ARingThatCannotBeHadIsAnErrorThatSaysWhy) {
-  const std::size_t descriptors = test::open_descriptors();
+  const std::size_t descriptors = open_descriptors();
   for (const int error : {ENOSYS, EPERM, EACCES, ENOMEM, EMFILE, ENFILE, EINVAL, EAGAIN}) {
     const RingRefused refuse(RingRefused::Call::queue_init, error, 1000);
-    EXPECT_THAT(BatchReader::open(dataset_, options()), test::Fails(Errc::resource_limit).saying("use pread")) << error;
-    EXPECT_EQ(test::open_descriptors(), descriptors);
+    EXPECT_THAT(BatchReader::open(dataset_, options()), Fails(Errc::resource_limit).saying("use pread")) << error;
+    EXPECT_EQ(open_descriptors(), descriptors);
   }
 }
 
 TEST_P(RingFaultsTest, ARingThatCannotBeAskedWhatItKnowsIsAnErrorThatSaysWhy) {
-  const std::size_t descriptors = test::open_descriptors();
+  const std::size_t descriptors = open_descriptors();
   const std::pair<int, const char*> reasons[] = {
       {EPERM, "io_uring_register"}, {ENOMEM, "memory"}, {EINVAL, "the kernel"}, {EIO, "Input/output error"}};
   for (const auto& [error, words] : reasons) {
     const RingRefused refuse(RingRefused::Call::probe, error, 1);
     const auto refused = BatchReader::open(dataset_, options());
-    ASSERT_THAT(refused, test::Fails(Errc::resource_limit)) << error;
+    ASSERT_THAT(refused, Fails(Errc::resource_limit)) << error;
     EXPECT_THAT(refused.error().to_string(), ::testing::AllOf(HasSubstr(words), HasSubstr("use pread")));
-    EXPECT_EQ(test::open_descriptors(), descriptors);
+    EXPECT_EQ(open_descriptors(), descriptors);
   }
 }
 
@@ -115,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RingFaultsTest, kKinds, kNameOfKind);
 INSTANTIATE_TEST_SUITE_P(Kinds, RingFaultsOfLargeRecordsTest, kKinds, kNameOfKind);
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -17,12 +17,10 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::SampleShape;
-
-class StarvedReaderTest : public test::FolderTest {
+class StarvedReaderTest : public FolderTest {
  protected:
   StarvedReaderTest() {
     options_.plan.batch = 8;
@@ -41,10 +39,10 @@ class StarvedReaderTest : public test::FolderTest {
       // For want of a thread, which wants memory.
       return error.code() == boost::system::errc::resource_unavailable_try_again ? Error::from_errno(ENOMEM) : error;
     };
-    testing::Rows rows;
+    Rows rows;
     for (std::uint32_t epoch = 0; epoch < options_.epochs;) {
       const Result<std::optional<Batch>> batch = reader->next();
-      const testing::AllocationsSpared checking;
+      const AllocationsSpared checking;
       if (!batch.has_value()) {
         EXPECT_EQ(reader->next().error().code(), batch.error().code());
         return memory(batch.error());
@@ -54,25 +52,25 @@ class StarvedReaderTest : public test::FolderTest {
         for (std::uint32_t row = 0; row < (*batch)->rows(); ++row) {
           const std::uint64_t id = (*batch)->ids()[row];
           if (id != kNoId) {
-            EXPECT_EQ(sizes[row], testing::sample_record(id, shape).size()) << id;
+            EXPECT_EQ(sizes[row], sample_record(id, shape).size()) << id;
           }
           rows.push_back({id, (*batch)->status()[row]});
         }
         continue;
       }
       if (batch->has_value()) {
-        testing::append_checked(**batch, shape, rows);
+        append_checked(**batch, shape, rows);
         continue;
       }
-      EXPECT_EQ(rows, testing::planned(reader->plan(), 0, epoch++));
+      EXPECT_EQ(rows, planned(reader->plan(), 0, epoch++));
       rows.clear();
     }
     return {};
   }
 
   void expect_rows_or_errors(const SampleShape& shape) {
-    const Dataset dataset = testing::make_sample(folder_.path("data"), shape);
-    testing::with_every_failure([&] { return read(dataset, shape); }, [](bool) {});
+    const Dataset dataset = make_sample(folder_.path("data"), shape);
+    with_every_failure([&] { return read(dataset, shape); }, [](bool) {});
   }
 
   ReaderOptions options_;
@@ -109,10 +107,10 @@ TEST_F(StarvedReaderTest, ReadsThroughARing) {
   options_.storage = StorageKind::io_uring_direct;
   options_.memory_bytes = 32 << 20;
   const SampleShape shape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
-  const Dataset dataset = testing::make_sample(folder_.path("data"), shape);
+  const Dataset dataset = make_sample(folder_.path("data"), shape);
   if (const Result<void> works = read(dataset, shape); !works.has_value()) GTEST_SKIP() << works.error().to_string();
-  testing::with_every_failure([&] { return read(dataset, shape); }, [](bool) {});
+  with_every_failure([&] { return read(dataset, shape); }, [](bool) {});
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

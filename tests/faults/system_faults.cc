@@ -19,7 +19,7 @@
 
 #include "tests/faults/exchange_refused.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 std::atomic<int> armed = -1;  // the fault, if any
@@ -155,13 +155,13 @@ void count_faults(std::uint64_t faults, const char* what) {
   ::testing::Test::RecordProperty(what, std::to_string(faults));
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
-using dovetail::testing::error_of_fault;
-using dovetail::testing::failed;
-using dovetail::testing::failed_removal;
-using dovetail::testing::Fault;
-using dovetail::testing::has_fault;
+using dovetail::test::error_of_fault;
+using dovetail::test::failed;
+using dovetail::test::failed_removal;
+using dovetail::test::Fault;
+using dovetail::test::has_fault;
 
 extern "C" {
 
@@ -248,12 +248,12 @@ static bool read_has_fault() {
 
 static ssize_t faulty_read(int file, const iovec* parts, off_t offset) {
   if (error_of_fault() != 0) return failed();
-  return dovetail::testing::armed.load() == static_cast<int>(Fault::short_count) ? read_less(file, parts, offset) : 0;
+  return dovetail::test::armed.load() == static_cast<int>(Fault::short_count) ? read_less(file, parts, offset) : 0;
 }
 
 /// How many of the bytes can be read in one go; 0 where the first cannot.
 static std::size_t readable(int file, std::size_t size, off_t offset) {
-  auto& bad = dovetail::testing::bad_file;
+  auto& bad = dovetail::test::bad_file;
   if (!bad.armed) return size;
   struct stat status {};
   if (__real_fstat(file, &status) != 0 || status.st_dev != bad.device || status.st_ino != bad.number) return size;
@@ -279,14 +279,14 @@ ssize_t __wrap_pread(int file, void* bytes, std::size_t size, off_t offset) {
 
 ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
   if (read_has_fault()) return faulty_read(file, parts, offset);
-  if (!dovetail::testing::bad_file.armed || count == 0) return __real_preadv(file, parts, count, offset);
+  if (!dovetail::test::bad_file.armed || count == 0) return __real_preadv(file, parts, count, offset);
   const std::size_t most = readable(file, parts->iov_len, offset);
   if (most == 0 && parts->iov_len > 0) return -1;
   return __real_pread(file, parts->iov_base, most, offset);
 }
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
-  if (dovetail::testing::cold.load() && (flags & RWF_NOWAIT) != 0) {
+  if (dovetail::test::cold.load() && (flags & RWF_NOWAIT) != 0) {
     errno = EAGAIN;
     return -1;
   }
@@ -309,7 +309,7 @@ int __wrap_fdatasync(int /*file*/) {
 }
 
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
-  if (flags == RENAME_EXCHANGE && dovetail::testing::ExchangeRefused::now()) {
+  if (flags == RENAME_EXCHANGE && dovetail::test::ExchangeRefused::now()) {
     errno = EINVAL;
     return -1;
   }

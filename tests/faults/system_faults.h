@@ -16,7 +16,7 @@
 
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 enum class Fault : std::uint8_t {
   io_error,      ///< EIO, of any call.
@@ -142,4 +142,4 @@ std::uint64_t with_every_kill(Work work, Look look) {
   return killed;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

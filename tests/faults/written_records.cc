@@ -10,7 +10,7 @@
 
 #include "tests/reader/delivery/sample_dataset.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 std::vector<std::string> written_records(std::uint64_t first, std::uint64_t count, std::uint32_t most) {
   const SampleShape shape{.shard_records = {}, .min_bytes = 0, .max_bytes = most};
@@ -52,4 +52,4 @@ std::vector<std::string> names_left(const std::string& folder) {
   return names;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

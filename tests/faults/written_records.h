@@ -8,7 +8,7 @@
 
 #include <dovetail/dataset_writer.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Records [first, first + count), of up to `most` bytes.
 std::vector<std::string> written_records(std::uint64_t first, std::uint64_t count, std::uint32_t most = 3000);
@@ -23,4 +23,4 @@ void expect_no_part_opens(const std::string& folder);
 /// Names of everything in a folder; none where there is no folder.
 std::vector<std::string> names_left(const std::string& folder);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

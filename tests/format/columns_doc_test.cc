@@ -33,7 +33,7 @@ int print_labels(const std::vector<dovetail::ByteView>& records, std::uint64_t l
 }
 // [decode]
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(ColumnsDocTest, ItsSnippetPrintsTheLabels) {
@@ -67,4 +67,4 @@ TEST(ColumnsDocTest, NamesTheLimitsAndTheDtypesOfTheCode) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

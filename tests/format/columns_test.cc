@@ -112,7 +112,7 @@ std::string bytes_list(const std::vector<std::string>& values) {
 TEST(ColumnsTest, AreWhatProtobufsClassesGive) {
   constexpr std::uint64_t kSeed = 90210;
   Draws draws(kSeed);
-  const int rounds = dovetail::testing::kSanitized ? 1500 : 6000;
+  const int rounds = dovetail::test::kSanitized ? 1500 : 6000;
   int good = 0;
   for (int round = 0; round < rounds; ++round) {
     ColumnDecoder decoder = ColumnDecoder::make(random_schema(draws)).value();
@@ -170,7 +170,7 @@ TEST(ColumnsTest, RandomDamageIsJudgedAsProtobufDoes) {
   Draws draws(kSeed);
   ColumnDecoder decoder = decoder_of(kSample);
   const std::string record = sample_record();
-  const int rounds = dovetail::testing::kSanitized ? 10'000 : 100'000;
+  const int rounds = dovetail::test::kSanitized ? 10'000 : 100'000;
   for (int round = 0; round < rounds; ++round) {
     ASSERT_NO_FATAL_FAILURE(expect_same(decoder, {record, mutated(record, draws)})) << "seed " << kSeed;
   }

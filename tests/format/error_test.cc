@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/error.hpp>
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(ErrorCodeTest, EqualValuesCompareEqual) {
@@ -149,4 +149,4 @@ TEST(ResultTest, ThrowsTheErrorUnchangedWhenAskedForTheMissingValue) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

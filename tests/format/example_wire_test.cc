@@ -13,7 +13,7 @@ namespace {
 using namespace test;
 
 constexpr std::uint64_t kMutationSeed = 20261122;
-constexpr int kRounds = dovetail::testing::kSanitized ? 20'000 : 200'000;
+constexpr int kRounds = dovetail::test::kSanitized ? 20'000 : 200'000;
 
 void expect_agreement(std::string_view record) {
   ASSERT_EQ(example_difference(as_bytes(record)), "") << ::testing::PrintToString(std::string(record));

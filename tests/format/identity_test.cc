@@ -3,7 +3,7 @@
 
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(Hash128Test, WritesTheMostSignificantDigitFirst) {
@@ -35,7 +35,7 @@ TEST(DatasetIdTest, WritesTheFirstByteFirst) {
 TEST(DatasetIdTest, RefusesWhatIsNot32HexDigits) {
   for (const char* text : {"", "0", "a100000000000000000000000000000", "a100000000000000000000000000000f0",
                            "g100000000000000000000000000000f", "a10000000000000000000000000000 f"}) {
-    EXPECT_THAT(DatasetId::from_hex(text), test::Fails(Errc::invalid_option)) << text;
+    EXPECT_THAT(DatasetId::from_hex(text), Fails(Errc::invalid_option)) << text;
     EXPECT_FALSE(Hash128::from_hex(text));
   }
 }
@@ -45,4 +45,4 @@ TEST(DatasetIdTest, RandomIdsDiffer) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -103,7 +103,7 @@ void expect_same(std::string_view text) {
 TEST(PackedIntsTest, AreWhatOneAfterTheOtherGives) {
   constexpr std::uint64_t kSeed = 5150;
   Draws draws(kSeed);
-  const int rounds = dovetail::testing::kSanitized ? 3000 : 30'000;
+  const int rounds = dovetail::test::kSanitized ? 3000 : 30'000;
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t most_bits = 1 + draws.below(64);
     const bool steady = draws.below(3) == 0;

@@ -16,10 +16,8 @@
 #include "format/try.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
 
 constexpr const char* kFilled = "pair:i32[2], label:i64=7, tokens:i32[*], name:bytes, tags:bytes[*]=[]";
 
@@ -102,7 +100,7 @@ TEST_F(RowWriterTest, WhatIsRefusedLeavesTheRowEmpty) {
       EXPECT_TRUE(row.bytes(7).empty());
       return tried.fill(row);
     });
-    ASSERT_THAT(added, test::Fails().saying(tried.why));
+    ASSERT_THAT(added, Fails().saying(tried.why));
     EXPECT_EQ(decoder_.held_bytes(), held);
     decoder_.copy_row(0, 2);
     const ColumnLayout& layout = finish();
@@ -133,4 +131,4 @@ TEST(CodecTest, HasWords) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

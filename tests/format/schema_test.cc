@@ -11,7 +11,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/sample_records.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(SchemaTest, ReadsEveryForm) {
@@ -128,7 +128,7 @@ TEST(SchemaTest, SaysWhatIsWrongAndWhere) {
   for (const auto& [text, reason] : kRefused) {
     const auto schema = parse_schema(text);
     ASSERT_FALSE(schema) << text;
-    EXPECT_THAT(schema, test::Fails(Errc::invalid_option).saying(reason)) << text;
+    EXPECT_THAT(schema, Fails(Errc::invalid_option).saying(reason)) << text;
   }
 }
 
@@ -160,7 +160,7 @@ TEST(SchemaTest, NumbersOfFallbacksHaveOneForm) {
 TEST(SchemaTest, AnyTextIsReadOrRefused) {
   constexpr std::uint64_t kSeed = 77;
   constexpr std::string_view kSigns = "ab:i8u64f[]*,=\"\\x10-. ";
-  test::Draws draws(kSeed);
+  Draws draws(kSeed);
   int read = 0;
   for (int i = 0; i < 200'000; ++i) {
     std::string text = i % 2 == 0 ? "a:i8[3,4]=1, \"b\":bytes=\"x\", c:f32[*]=[]" : "";
@@ -214,4 +214,4 @@ TEST(SchemaTest, FallbacksLieInMemoryAsTheirDtype) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -98,7 +98,7 @@ TEST_F(SnappyDecoderTest, DecodesLiteralsOfEveryLengthInEveryForm) {
 // Both in the middle of a stream and at its end, near its start and far from it.
 TEST_F(SnappyDecoderTest, DecodesCopiesOfEveryOffsetAndLengthInEveryForm) {
   const std::string bytes = noise(1000, 2);
-  const std::size_t step = dovetail::testing::kSanitized ? 3 : 1;
+  const std::size_t step = dovetail::test::kSanitized ? 3 : 1;
   for (std::uint32_t offset = 1; offset <= 70; ++offset) {
     for (std::size_t length = 1; length <= 130; length += step) {
       for (const std::size_t form : {1u, 2u, 4u}) {
@@ -272,7 +272,7 @@ TEST_F(SnappyDecoderTest, DecodesWhatThePackagedLibraryEncodes) {
 
 TEST_F(SnappyDecoderTest, AgreesOnRandomStreamsOfTags) {
   Draws draws(11);
-  const int rounds = dovetail::testing::kSanitized ? 1000 : 8000;
+  const int rounds = dovetail::test::kSanitized ? 1000 : 8000;
   for (int round = 0; round < rounds; ++round) {
     ASSERT_NO_FATAL_FAILURE(expect_decodes(random_snappy_stream(draws, 80))) << "round " << round;
   }
@@ -281,7 +281,7 @@ TEST_F(SnappyDecoderTest, AgreesOnRandomStreamsOfTags) {
 TEST_F(SnappyDecoderTest, AgreesOnDamagedStreamsOfTags) {
   Draws draws(12);
   int accepted = 0;
-  const int rounds = dovetail::testing::kSanitized ? 3000 : 30000;
+  const int rounds = dovetail::test::kSanitized ? 3000 : 30000;
   for (int round = 0; round < rounds; ++round) {
     Bytes stored = random_snappy_stream(draws, 60).stored();
     damage(stored, draws);
@@ -297,7 +297,7 @@ TEST_F(SnappyDecoderTest, AgreesOnDamagedStreamsOfTags) {
 TEST_F(SnappyDecoderTest, AgreesOnRandomBytes) {
   Draws draws(13);
   int accepted = 0;
-  const int rounds = dovetail::testing::kSanitized ? 5000 : 50000;
+  const int rounds = dovetail::test::kSanitized ? 5000 : 50000;
   for (int round = 0; round < rounds; ++round) {
     Bytes tags = bytes_of(noise(1 + draws.below(draws.below(2) == 0 ? 12 : 300), draws.next()));
     // Literals and copies from near, and something to copy at the start, so that some streams are

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// How far counts lie from being equal: chi-squared, in its own standard deviations. Uniform ones
 /// stay within a few; the seeds are fixed, so a test either always passes or never does.
@@ -25,4 +25,4 @@ inline double deviation(const std::vector<std::uint64_t>& counts, std::uint64_t 
 /// More than this is no accident.
 inline constexpr double kLimit = 4.5;
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

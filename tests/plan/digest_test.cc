@@ -14,7 +14,7 @@
 namespace dovetail::detail {
 namespace {
 
-using dovetail::testing::RandomSource;
+using dovetail::test::RandomSource;
 
 Hash128 sum_one_by_one(std::uint64_t first, std::uint64_t count) {
   Hash128 sum;

@@ -13,7 +13,7 @@
 #include "tests/plan/shapes.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 /// A job that is stopped and started with another world, and keeps what it has seen.
@@ -180,7 +180,7 @@ TEST(ElasticTest, MoreThanEightChangesAreRefusedWithAdvice) {
   }
   job.restart(options(1, 1));  // not a step since the last change: nothing to remember
   job.take(1);
-  EXPECT_THAT(job.try_restart(options(3, 2)), test::Fails(Errc::too_many_changes).saying("begin epoch 1"));
+  EXPECT_THAT(job.try_restart(options(3, 2)), Fails(Errc::too_many_changes).saying("begin epoch 1"));
   EXPECT_TRUE(job.try_restart(options(1, 1)).has_value()) << "the same world goes on";
   job.take_rest();
   EXPECT_TRUE(job.try_restart(options(1, 1)).has_value());
@@ -205,11 +205,11 @@ TEST(ElasticTest, BadWorldsAreRefusedAsEver) {
   job.take(3);
   PlanOptions bad = options(6, 5);
   bad.lanes = 4;
-  EXPECT_THAT(job.try_restart(bad), test::Fails().saying("lanes = 4 does not work with 6 readers"));
+  EXPECT_THAT(job.try_restart(bad), Fails().saying("lanes = 4 does not work with 6 readers"));
   bad = options(6, 5);
   bad.replicate = 4;
   EXPECT_TRUE(job.try_restart(bad).has_error());
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -11,7 +11,7 @@
 #include "tests/plan/random_source.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using Ids = std::vector<std::uint64_t>;
@@ -238,4 +238,4 @@ TEST(EpochPlanTest, DigestIsTheSumOverWhatIsDelivered) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

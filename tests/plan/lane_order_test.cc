@@ -11,7 +11,7 @@
 #include "tests/plan/random_source.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 LaneOrder lane_of(const std::shared_ptr<const DatasetShape>& shape, const PlanOptions& options,
@@ -118,4 +118,4 @@ TEST(LaneCursorTest, MovesAndOutlivesPlanEpochAndLane) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

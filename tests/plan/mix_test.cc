@@ -13,11 +13,10 @@
 #include "tests/plan/shapes.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::MixTable;
-using ::testing::HasSubstr;
 
 /// Sources of one shard each.
 std::shared_ptr<DatasetShape> sources(const std::vector<std::uint64_t>& records) {
@@ -183,7 +182,7 @@ TEST(MixTest, AnyWorldGivesTheSameGlobalBatches) {
 std::string refusal(const PlanOptions& options, Errc code = Errc::invalid_option,
                     const std::vector<std::uint64_t>& records = {100, 100}) {
   const auto plan = Plan::make(sources(records), options);
-  EXPECT_THAT(plan, test::Fails(code));
+  EXPECT_THAT(plan, Fails(code));
   return plan.has_error() ? plan.error().to_string() : "";
 }
 
@@ -215,4 +214,4 @@ TEST(MixTest, RefusesWhatMakesNoMixAndSaysWhatToChange) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

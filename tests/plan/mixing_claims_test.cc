@@ -22,7 +22,7 @@
 #include "tests/plan/random_source.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using Ids = std::vector<std::uint64_t>;
@@ -409,4 +409,4 @@ TEST(MixingClaimsTest, OneClassPerShardIsInMostBatchesWhateverTheRunLength) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -22,7 +22,7 @@
 #include "tests/plan/random_case.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using ::testing::Contains;
@@ -538,4 +538,4 @@ TEST(MixingMapTest, ALargeEpochIsSampledEvenly) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

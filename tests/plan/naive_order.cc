@@ -11,7 +11,7 @@
 #include "reader/plan/permutation.h"
 #include "reader/plan/wide_math.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::Draws;
@@ -386,4 +386,4 @@ PlannedRecord naive_output(const NaiveLanes& lanes, std::uint64_t lane, std::uin
   return {};
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -7,7 +7,7 @@
 
 #include <dovetail/plan.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Lane by lane, the ids in output order.
 using NaiveLanes = std::vector<std::vector<std::uint64_t>>;
@@ -43,4 +43,4 @@ NaivePhase naive_change(const NaiveLanes& lanes, std::uint64_t taken, bool ended
 /// The id that output `output` of lane `lane` has, `kNoId` where there is none.
 PlannedRecord naive_output(const NaiveLanes& lanes, std::uint64_t lane, std::uint64_t output, Tail tail);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -16,7 +16,7 @@
 #include "reader/plan/permutation.h"
 #include "reader/plan/stride.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -102,4 +102,4 @@ TEST(OrderDocTest, EveryVectorIsWhatTheLibraryGives) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

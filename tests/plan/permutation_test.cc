@@ -14,9 +14,9 @@
 namespace dovetail::detail {
 namespace {
 
-using dovetail::testing::deviation;
-using dovetail::testing::kLimit;
-using dovetail::testing::RandomSource;
+using dovetail::test::deviation;
+using dovetail::test::kLimit;
+using dovetail::test::RandomSource;
 
 Permutation keyed(std::uint64_t size, std::uint64_t seed, std::uint32_t epoch = 0) {
   return Permutation::keyed(size, Draws(seed, Purpose::runs, epoch, 0));

@@ -12,17 +12,15 @@
 #include "tests/plan/shapes.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
 
 std::string refusal(const std::shared_ptr<const DatasetShape>& shape, const PlanOptions& options, Errc code) {
   const auto plan = Plan::make(shape, options);
   if (plan) return "accepted";
-  EXPECT_THAT(plan, test::Fails(code));
+  EXPECT_THAT(plan, Fails(code));
   return plan.error().detail();
 }
 
@@ -111,7 +109,7 @@ TEST(PlanTest, JudgesWholeFilesByTheWorstEpoch) {
   for (std::uint32_t epoch = 0; epoch < 50; ++epoch) EXPECT_GE(plan.steps(epoch).value(), 1u);
   // The epochs after a change of world are judged as well.
   const State state = Plan::make(shape, {.batch = 2, .assign = Assign::files})->state({0, 3}).value();
-  EXPECT_THAT(Plan::resume(shape, options, state), test::Fails(Errc::no_steps));
+  EXPECT_THAT(Plan::resume(shape, options, state), Fails(Errc::no_steps));
 }
 
 // Each run of an uncommon length takes memory in a lane, and a manifest can claim any number of
@@ -193,7 +191,7 @@ TEST(PlanTest, WhatARefusalAdvisesWorksAndMoreDoesNot) {
     apply_advice(message, advised);
     ASSERT_TRUE(steps(advised)) << steps(advised).error().to_string();
     (batch ? advised.batch : advised.world) += batch ? advised.lanes / readers + (advised.lanes == 0) : replicate;
-    EXPECT_THAT(steps(advised), test::Fails(Errc::no_steps));
+    EXPECT_THAT(steps(advised), Fails(Errc::no_steps));
   }
   EXPECT_GT(refusals, 500u);
 }
@@ -299,8 +297,8 @@ TEST(PlanTest, TotalStepsAddUpTheEpochs) {
 TEST(PlanTest, TotalStepsOutOfRangeAreRefused) {
   const Plan plan = Plan::make(shape_of({(std::uint64_t{1} << 55) - 1}), {}).value();
   EXPECT_TRUE(plan.total_steps(512));
-  EXPECT_THAT(plan.total_steps(std::numeric_limits<std::uint32_t>::max()), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(plan.total_steps(std::numeric_limits<std::uint32_t>::max()), Fails(Errc::invalid_option));
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 void add_shards(DatasetShape& dataset, RandomSource& random) {
@@ -102,4 +102,4 @@ void change_world(PlanOptions& options, RandomSource& random) {
   options.batch = lanes_each * random.between(1, random.one_of<std::uint32_t>({1, 4, 40}));
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -9,7 +9,7 @@
 
 #include "tests/plan/random_source.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A small dataset, options that mostly suit it, and an epoch.
 struct RandomCase {
@@ -25,4 +25,4 @@ RandomCase random_case(RandomSource& random);
 /// Other worlds, batches and lanes.
 void change_world(PlanOptions& options, RandomSource& random);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -13,7 +13,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 /// What an epoch was planned to give, phase by phase, from explicit lists.
@@ -176,7 +176,7 @@ void expect_case(const RandomCase& made, RandomSource& random) {
   std::uint64_t records = 0;
   for (const ShardShape& shard : made.dataset->shards) records += shard.records;
   if (records == 0) {
-    ASSERT_THAT(plan, test::Fails(Errc::empty_input));
+    ASSERT_THAT(plan, Fails(Errc::empty_input));
     return;
   }
   const auto lanes = naive_lanes(*made.dataset, made.options, made.epoch);
@@ -186,7 +186,7 @@ void expect_case(const RandomCase& made, RandomSource& random) {
   }
   const auto steps = naive_steps(*made.dataset, *lanes, made.options);
   if (plan.has_error()) {
-    ASSERT_THAT(plan, test::Fails(Errc::no_steps));
+    ASSERT_THAT(plan, Fails(Errc::no_steps));
     ASSERT_FALSE(steps.has_value()) << plan.error().to_string();
     return;
   }
@@ -219,4 +219,4 @@ TEST(RandomPlansTest, EveryPlanGivesWhatTheDefinitionSays) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// SplitMix64: the same numbers on every machine and with every standard library.
 class RandomSource {
@@ -33,4 +33,4 @@ class RandomSource {
   std::uint64_t state_;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -6,7 +6,7 @@
 
 #include <dovetail/plan.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// The rows of one step of one rank.
 inline std::vector<PlannedRecord> rows_of(const EpochPlan& epoch, std::uint32_t rank, std::uint64_t step) {
@@ -20,4 +20,4 @@ inline std::vector<PlannedRecord> rows_of(const EpochPlan& epoch, std::uint32_t 
   return rows;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

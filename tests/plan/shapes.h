@@ -8,7 +8,7 @@
 
 #include <dovetail/plan.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A dataset of shards with these records, all with one run length.
 inline std::shared_ptr<DatasetShape> shape_of(const std::vector<std::uint64_t>& records,
@@ -48,4 +48,4 @@ inline std::vector<std::uint64_t> inputs_of_outputs(const std::shared_ptr<const 
   return ids;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -12,7 +12,7 @@
 #include "tests/plan/random_case.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 std::vector<LinePart> line_of(const std::shared_ptr<DatasetShape>& dataset, const PlanOptions& options,
@@ -96,4 +96,4 @@ TEST(ShardLineTest, HasTheLanesOfTheBeginningAfterAChangeOfWorld) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -11,10 +11,8 @@
 #include "tests/plan/shapes.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 State random_state(RandomSource& random) {
   State state;
@@ -60,8 +58,7 @@ TEST(StateTest, TypicalStateHasSixtyBytes) {
 TEST(StateTest, OfAnOlderOrderIsRefusedWithOneSentence) {
   std::vector<std::byte> bytes = Plan::make(shape_of({10}), {})->state({0, 1})->to_bytes();
   bytes[0] = std::byte{1};
-  EXPECT_THAT(State::from_bytes(bytes),
-              test::Fails(Errc::unsupported_version).saying("of an older version of the order"));
+  EXPECT_THAT(State::from_bytes(bytes), Fails(Errc::unsupported_version).saying("of an older version of the order"));
 }
 
 TEST(StateTest, EveryFlippedBitAndEveryCutIsFound) {
@@ -75,7 +72,7 @@ TEST(StateTest, EveryFlippedBitAndEveryCutIsFound) {
       const auto read = State::from_bytes(flipped);
       // Version 2 without its bit is 0, which never was.
       const bool other = bit < 8 && bit != 1;
-      ASSERT_THAT(read, test::Fails(other ? Errc::unsupported_version : Errc::bad_state)) << "bit " << bit;
+      ASSERT_THAT(read, Fails(other ? Errc::unsupported_version : Errc::bad_state)) << "bit " << bit;
     }
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       ASSERT_TRUE(State::from_bytes(ByteView(bytes).first(size)).has_error()) << size;
@@ -129,8 +126,8 @@ TEST(StateTest, ImpossibleNumbersAreRefused) {
   for (std::size_t i = 0; i < spoils.size(); ++i) {
     State state = good;
     spoils[i](state);
-    EXPECT_THAT(State::from_bytes(state.to_bytes()), test::Fails(Errc::bad_state)) << "spoil " << i;
-    EXPECT_THAT(Plan::resume(shape_of({100}), {.batch = 10}, state), test::Fails(Errc::bad_state))
+    EXPECT_THAT(State::from_bytes(state.to_bytes()), Fails(Errc::bad_state)) << "spoil " << i;
+    EXPECT_THAT(Plan::resume(shape_of({100}), {.batch = 10}, state), Fails(Errc::bad_state))
         << "spoil " << i << ", a state made by hand";
   }
 }
@@ -163,7 +160,7 @@ TEST(StateTest, OptionsOfAStateContinueItsOrder) {
 TEST(StateTest, StepsThatAnEpochDoesNotHaveHaveNoState) {
   const Plan plan = Plan::make(shape_of({100}), {.batch = 10}).value();
   EXPECT_TRUE(plan.state({0, 10}).has_value());
-  EXPECT_THAT(plan.state({0, 11}), test::Fails().saying("0 to 10 are possible"));
+  EXPECT_THAT(plan.state({0, 11}), Fails().saying("0 to 10 are possible"));
 }
 
 Error refusal(const std::shared_ptr<const DatasetShape>& shape, const PlanOptions& options, const State& state) {
@@ -184,7 +181,7 @@ TEST(ResumeTest, NamesEveryDifference) {
   other.open_runs = 4;
   auto renamed = shape_of({100, 200});
   renamed->fingerprint.low = 1;
-  EXPECT_THAT(refusal(renamed, other, state), test::Fails(Errc::state_mismatch)
+  EXPECT_THAT(refusal(renamed, other, state), Fails(Errc::state_mismatch)
                                                   .saying("order is global, but was shuffle")
                                                   .saying("tail is pad, but was drop")
                                                   .saying("seed is 7, but was 5")
@@ -224,4 +221,4 @@ TEST(ResumeTest, RefusesStepsThatTheEpochCannotHaveTaken) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

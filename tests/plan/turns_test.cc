@@ -13,7 +13,7 @@
 #include "reader/plan/stride.h"
 #include "tests/plan/random_source.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::InputWalk;
@@ -186,4 +186,4 @@ TEST(InputWalkTest, WalksTheLongestRun) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

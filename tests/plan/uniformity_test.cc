@@ -12,7 +12,7 @@
 #include "tests/plan/chi_squared.h"
 #include "tests/plan/shapes.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 /// What the pool makes of inputs that are numbered in their order.
@@ -83,4 +83,4 @@ TEST(GlobalUniformityTest, EveryRecordIsAsLikelyAtEveryPlaceWhateverItsShard) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -10,12 +10,8 @@
 
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 /// Rows as ranks send them: columns of equal length.
 struct Columns {
@@ -32,7 +28,7 @@ struct Columns {
 
 std::string failure(const Result<GatheredRows>& result) {
   if (result.has_value()) return "placed";
-  EXPECT_THAT(result, test::Fails(Errc::invalid_option));
+  EXPECT_THAT(result, Fails(Errc::invalid_option));
   return result.error().detail();
 }
 
@@ -210,4 +206,4 @@ TEST(GatheredRowsTest, ValuesThatDoNotFitTheRowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -17,7 +17,7 @@
 
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 namespace {
 
@@ -113,4 +113,4 @@ GrowthReport report_growth(std::span<const Footprint> samples) {
   return report;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// What a process takes at one moment. 0 where the system or a sanitizer does not tell.
 struct Footprint {
@@ -70,4 +70,4 @@ struct GrowthReport {
 };
 GrowthReport report_growth(std::span<const Footprint> samples);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

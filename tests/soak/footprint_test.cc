@@ -18,7 +18,7 @@
 #include "tests/support/advice.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 constexpr Measure kHeap = kMeasures[1];
@@ -132,4 +132,4 @@ TEST(FootprintTest, SeesWhatIsTaken) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -26,7 +26,7 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,7 +41,7 @@ std::string as_string(const std::vector<std::byte>& bytes) {
 
 /// A shard of so many equal blocks, whose fingerprint is that of nothing.
 std::string shard_of(const format::Metadata& metadata, const format::RawBlock& raw, Codec codec, unsigned blocks) {
-  format::ShardEncoder encoder(test::sample_dataset_id(), 0);
+  format::ShardEncoder encoder(sample_dataset_id(), 0);
   std::vector<std::byte> bytes;
   encoder.begin(metadata, bytes).value();
   if (blocks != 0) {
@@ -53,19 +53,19 @@ std::string shard_of(const format::Metadata& metadata, const format::RawBlock& r
   return as_string(bytes);
 }
 
-class HostileShardTest : public test::FolderTest {
+class HostileShardTest : public FolderTest {
  protected:
   void SetUp() override {
-    if (!testing::can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
+    if (!can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
   }
 
   std::string put(const std::string& name, const std::string& bytes) {
-    test::write_file(folder_.path(name), bytes);
+    write_file(folder_.path(name), bytes);
     return folder_.path(name);
   }
 
   static std::string expect_within(const char* name, std::uint64_t bound, const std::function<std::string()>& work) {
-    const testing::Told told = testing::peak_of([&](testing::PeakMeter&) { return work(); });
+    const Told told = peak_of([&](PeakMeter&) { return work(); });
     EXPECT_TRUE(told.ended) << told.note;
     std::printf("%-22s peak %6.1f MiB of %6.1f; %.160s\n", name, static_cast<double>(told.peak) / kMiB,
                 static_cast<double>(bound) / kMiB, told.note.c_str());
@@ -239,4 +239,4 @@ TEST_F(HostileShardTest, ExamplesThatExpandInColumns) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -21,7 +21,7 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/soak/peak_memory.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,16 +84,16 @@ std::string tfrecord_head(std::uint64_t claimed) {
 std::string zstd_bomb(const std::string& head, std::uint64_t blocks, unsigned window_log) {
   std::string frame("\x28\xb5\x2f\xfd\x00", 5);
   frame += static_cast<char>((window_log - 10) << 3);
-  frame += test::le(head.size() << 3, 3) + head;
+  frame += le(head.size() << 3, 3) + head;
   const std::uint64_t block = (128u << 10) << 3 | 1 << 1;
-  for (std::uint64_t i = 1; i <= blocks; ++i) frame += test::le(block | (i == blocks ? 1 : 0), 3) + "x";
+  for (std::uint64_t i = 1; i <= blocks; ++i) frame += le(block | (i == blocks ? 1 : 0), 3) + "x";
   return frame;
 }
 
-class HostileSourceTest : public test::SourceTest {
+class HostileSourceTest : public SourceTest {
  protected:
   void SetUp() override {
-    if (!testing::can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
+    if (!can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
   }
 
   /// Reads all of it, skipping damage too; gives "records N", or the failure.
@@ -101,7 +101,7 @@ class HostileSourceTest : public test::SourceTest {
                    std::uint32_t max_record_bytes = kMaxRecord, const CsvOptions& csv = {}) {
     std::string outcome;
     for (const OnError on_error : {OnError::skip, OnError::fail}) {
-      const testing::Told told = testing::peak_of([&](testing::PeakMeter&) {
+      const Told told = peak_of([&](PeakMeter&) {
         SourceOptions options{.format = format, .max_record_bytes = max_record_bytes};
         options.on_error = on_error;
         options.csv = csv;
@@ -129,11 +129,11 @@ class HostileSourceTest : public test::SourceTest {
     const std::string file = "s.mds." + compression;
     put(name + "/" + file, stored);
     put(name + "/index.json",
-        test::mds_index('{' + columns + R"(,"compression":")" + compression +
-                        R"(","format":"mds","hashes":[],"raw_data":{"basename":"s.mds","bytes":)" +
-                        std::to_string(raw_bytes) + R"(,"hashes":{}},"samples":)" + std::to_string(samples) +
-                        R"(,"size_limit":67108864,"version":2,"zip_data":{"basename":")" + file + R"(","bytes":)" +
-                        std::to_string(stored.size()) + R"(,"hashes":{}}})"));
+        mds_index('{' + columns + R"(,"compression":")" + compression +
+                  R"(","format":"mds","hashes":[],"raw_data":{"basename":"s.mds","bytes":)" +
+                  std::to_string(raw_bytes) + R"(,"hashes":{}},"samples":)" + std::to_string(samples) +
+                  R"(,"size_limit":67108864,"version":2,"zip_data":{"basename":")" + file + R"(","bytes":)" +
+                  std::to_string(stored.size()) + R"(,"hashes":{}}})"));
     return folder_ / name;
   }
 
@@ -183,8 +183,8 @@ TEST_F(HostileSourceTest, TfrecordsThatClaimMoreThanThereIs) {
     const std::uint32_t most = 0xFFFFFFFFu;
     read(put("claim.tfrecord", head + "few"), SourceFormat::tfrecord, kBound, most);
     read(put("claim.tfrecord.gz", test::gzip(head + "few")), SourceFormat::tfrecord, kBound, most);
-    read(put("claim.tfrecord.zz", test::zlib(head + "few")), SourceFormat::tfrecord, kBound, most);
-    read(put("claim.tfrecord.snappy", test::snappy_blocks(head + "few", 1024)), SourceFormat::tfrecord, kBound, most);
+    read(put("claim.tfrecord.zz", zlib(head + "few")), SourceFormat::tfrecord, kBound, most);
+    read(put("claim.tfrecord.snappy", snappy_blocks(head + "few", 1024)), SourceFormat::tfrecord, kBound, most);
     read(put("bomb.tfrecord.gz", test::gzip(head) + gzip_times(16, zeros)), SourceFormat::tfrecord, kBound);
   }
 }
@@ -192,7 +192,7 @@ TEST_F(HostileSourceTest, TfrecordsThatClaimMoreThanThereIs) {
 TEST_F(HostileSourceTest, SnappyBlocksAsLargeAsTheyGet) {
   // A block of 16 MiB that decodes to 352, and one that only says so.
   const std::string zeros(256 * kMiB, '\0');
-  const std::string bomb = test::snappy_blocks(tfrecord_head(std::uint64_t{1} << 28) + zeros, 512 * kMiB);
+  const std::string bomb = snappy_blocks(tfrecord_head(std::uint64_t{1} << 28) + zeros, 512 * kMiB);
   read(put("bomb.tfrecord.snappy", bomb), SourceFormat::tfrecord, kBound + 26 * bomb.size());
   std::string claim("\x00\x00\x00\x08\xff\xff\xff\xff\x03xyz", 12);
   read(put("claim.tfrecord.snappy", claim), SourceFormat::tfrecord, kBound);
@@ -203,22 +203,22 @@ TEST_F(HostileSourceTest, SnappyBlocksAsLargeAsTheyGet) {
 TEST_F(HostileSourceTest, TarsWithHeadersOfAQuarterGiB) {
   const std::string text(16 * kMiB, 'x');
   for (const char type : {'x', 'g', 'L', 'K'}) {
-    const std::string head = test::tar_entry({"h", "", type, 256 * kMiB});
+    const std::string head = tar_entry({"h", "", type, 256 * kMiB});
     read(put(std::string("header-") + type + ".tar.gz", test::gzip(head) + gzip_times(16, text)), SourceFormat::tar,
          kBound);
   }
-  const std::string small = test::tar_entry({"h", "20 comment=abcdefgh\n", 'g'});
+  const std::string small = tar_entry({"h", "20 comment=abcdefgh\n", 'g'});
   read(put("many-headers.tar.gz", gzip_times(256, times(1024, small))), SourceFormat::tar, kBound);
 }
 
 TEST_F(HostileSourceTest, TarsWithMapsOfAQuarterGiB) {
   const std::string pax = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n27 GNU.sparse.realsize=1\n";
-  const std::string head = test::tar_entry({"h", pax, 'x'}) + test::tar_entry({"a.bin", "", '0', 256 * kMiB});
+  const std::string head = tar_entry({"h", pax, 'x'}) + tar_entry({"a.bin", "", '0', 256 * kMiB});
   const std::string map = test::gzip(head + "100000000\n") + gzip_times(16, times(4 * kMiB, "1\n1\n"));
   EXPECT_THAT(read(put("sparse.tar.gz", map), SourceFormat::tar, kBound + kTarMap),
               HasSubstr("longer than 4194304 bytes"));
 
-  std::string old = test::tar_entry({"a.bin", "", 'S', 0});
+  std::string old = tar_entry({"a.bin", "", 'S', 0});
   old.replace(257, 8, std::string_view("ustar  \0", 8));  // GNU's
   old.replace(386, 24, times(2, std::string_view("00000000001\0", 12)));
   old[482] = 1;  // another header of 21 entries follows
@@ -242,19 +242,19 @@ TEST_F(HostileSourceTest, TarsWhoseMembersAreOneRecord) {
     std::string record = " path=" + name + "\n";
     std::size_t length = record.size() + 5;
     record = std::to_string(length) + record;
-    members += test::gzip(test::tar_entry({"h", record, 'x'}) + test::tar_entry({"k.x", ""}));
+    members += test::gzip(tar_entry({"h", record, 'x'}) + tar_entry({"k.x", ""}));
   }
   members += test::gzip(std::string(1024, '\0'));
   EXPECT_THAT(read(put("names.tar.gz", members), SourceFormat::tar, kBound), HasSubstr("names of its members"));
   std::string many;
-  for (int i = 0; i < 70'000; ++i) many += test::tar_entry({"k." + std::to_string(i), ""});
+  for (int i = 0; i < 70'000; ++i) many += tar_entry({"k." + std::to_string(i), ""});
   EXPECT_THAT(read(put("members.tar", many + std::string(1024, '\0')), SourceFormat::tar, kBound),
               HasSubstr("more than 65536 members"));
   for (const std::uint64_t claimed : {std::uint64_t{1} << 40, (std::uint64_t{1} << 63) - 1, std::uint64_t{1} << 63}) {
-    read(put("claim.tar", test::tar_entry({"a.bin", "few", '0', claimed})), SourceFormat::tar, kBound);
+    read(put("claim.tar", tar_entry({"a.bin", "few", '0', claimed})), SourceFormat::tar, kBound);
   }
   const std::string zeros(16 * kMiB, '\0');
-  read(put("member.tar.gz", test::gzip(test::tar_entry({"a.bin", "", '0', 256 * kMiB})) + gzip_times(16, zeros)),
+  read(put("member.tar.gz", test::gzip(tar_entry({"a.bin", "", '0', 256 * kMiB})) + gzip_times(16, zeros)),
        SourceFormat::tar, kBound);
 }
 
@@ -264,7 +264,7 @@ TEST_F(HostileSourceTest, MdsShardsThatExpand) {
   const std::string description = '{' + columns + '}';
   const std::string piece(16 * kMiB, '\0');
   const std::uint64_t raw = 4 + 8 + description.size() + 16 * piece.size();
-  std::string head = test::le(1, 4) + test::le(4 + 8 + description.size(), 4) + test::le(raw, 4) + description;
+  std::string head = le(1, 4) + le(4 + 8 + description.size(), 4) + le(raw, 4) + description;
   read(put_mds("mds-gz", "gz", raw, 1, columns, test::gzip(head) + gzip_times(16, piece)), SourceFormat::mds, kBound);
   const std::string whole = head + times(16, piece);
   read(put_mds("mds-bz2", "bz2", raw, 1, columns, pack_times(1, whole, ARCHIVE_FILTER_BZIP2, "")), SourceFormat::mds,
@@ -284,17 +284,16 @@ TEST_F(HostileSourceTest, MdsShardsThatExpand) {
   const std::string none_said = '{' + none + '}';
   const std::uint64_t samples = 64 << 20;
   const std::uint64_t end = 4 + 4 * (samples + 1) + none_said.size();
-  const std::string offsets = times(4 << 20, test::le(end, 4));
+  const std::string offsets = times(4 << 20, le(end, 4));
   EXPECT_THAT(read(put_mds("mds-offsets", "gz", end, samples, none,
-                           test::gzip(test::le(samples, 4)) + gzip_times(16, offsets) +
-                               test::gzip(test::le(end, 4) + none_said)),
+                           test::gzip(le(samples, 4)) + gzip_times(16, offsets) + test::gzip(le(end, 4) + none_said)),
                    SourceFormat::mds, kBound),
               HasSubstr("claims 67108864 samples"));
 
   // A description of the columns that is JSON, and long.
   const std::uint64_t description_end = 4 + 8 + 64 * kMiB;
   read(put_mds("mds-description", "gz", description_end, 1, none,
-               test::gzip(test::le(1, 4) + test::le(description_end, 4) + test::le(description_end, 4) + "[") +
+               test::gzip(le(1, 4) + le(description_end, 4) + le(description_end, 4) + "[") +
                    gzip_times(16, times(1 << 20, "[],[")) + test::gzip("]")),
        SourceFormat::mds, kBound);
 }
@@ -328,9 +327,9 @@ TEST_F(HostileSourceTest, IdxAndRecordioThatClaim) {
   read(put("bomb-idx3-ubyte.gz", test::gzip(items) + gzip_times(16, zeros)), SourceFormat::idx, kBound);
   const std::string magic("\x0a\x23\xd7\xce", 4);
   read(put("claim.rec", magic + "\xff\xff\xff\x1f" + "few"), SourceFormat::recordio, kBound, 0xFFFFFFFFu);
-  const std::string middle = magic + test::le(2u << 29, 4);
-  read(put("parts.rec", magic + test::le(1u << 29, 4) + times(4 << 20, middle)), SourceFormat::recordio, kBound);
+  const std::string middle = magic + le(2u << 29, 4);
+  read(put("parts.rec", magic + le(1u << 29, 4) + times(4 << 20, middle)), SourceFormat::recordio, kBound);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

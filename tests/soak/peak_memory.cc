@@ -12,7 +12,7 @@
 
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 namespace {
 
@@ -89,4 +89,4 @@ Told peak_of(const std::function<std::string(PeakMeter& meter)>& work) {
           .ended = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS};
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

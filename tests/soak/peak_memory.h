@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Pages that this process gained since it was made, at the most.
 class PeakMeter {
@@ -36,4 +36,4 @@ bool can_measure_peaks();
 /// where the meter begins that the work is given; whatever it did before does not count.
 Told peak_of(const std::function<std::string(PeakMeter& meter)>& work);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

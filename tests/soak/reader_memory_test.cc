@@ -24,7 +24,7 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -56,7 +56,7 @@ const std::vector<Reading> kReadings{{8 * kMiB, 1, 1, StorageKind::pread, OrderK
                                      {16 * kMiB, 64, 2, StorageKind::pread, OrderKind::global},
                                      {64 * kMiB, 64, 2, StorageKind::pread, OrderKind::shuffle, 4096}};
 
-class ReaderMemoryTest : public test::FolderTest {
+class ReaderMemoryTest : public FolderTest {
  protected:
   void SetUp() override {
     if (!can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
@@ -154,13 +154,13 @@ TEST_F(ReaderMemoryTest, OfManyTinyShards) {
 
 TEST_F(ReaderMemoryTest, OfAManifestIsSomeHundredBytesAShard) {
   constexpr std::uint32_t kShards = 1'000'000;
-  const std::vector<ShardInfo> one = test::write_dataset(folder_.path(), 1, 3);
+  const std::vector<ShardInfo> one = write_dataset(folder_.path(), 1, 3);
   std::vector<ShardInfo> many(kShards, one.front());
   for (std::uint32_t shard = 0; shard < kShards; ++shard) {
     many[shard].name = std::to_string(shard);
     many[shard].file_id = one.front().file_id + shard;
   }
-  test::write_manifest(folder_.path("manifest.dvt"), many);
+  write_manifest(folder_.path("manifest.dvt"), many);
   many = {};
   const Told told = peak_of([&](PeakMeter&) {
     const Result<Dataset> dataset = Dataset::open(folder_.path());
@@ -176,13 +176,13 @@ TEST_F(ReaderMemoryTest, OfAManifestIsSomeHundredBytesAShard) {
 // bytes.
 TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
   constexpr std::uint32_t kShards = 20'000;
-  const ShardInfo one = test::write_dataset(folder_.path(), 1, 3).front();
+  const ShardInfo one = write_dataset(folder_.path(), 1, 3).front();
   const auto open_with_names_of = [&](std::size_t bytes) {
-    test::ShardSpec manifest{.codec = Codec::snappy,
-                             .run_records = kShards,
-                             .block_records = 3,
-                             .shard_number = format::kManifestShardNumber,
-                             .metadata = {format::kManifestRecordType, "sample", {}}};
+    ShardSpec manifest{.codec = Codec::snappy,
+                       .run_records = kShards,
+                       .block_records = 3,
+                       .shard_number = format::kManifestShardNumber,
+                       .metadata = {format::kManifestRecordType, "sample", {}}};
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
       ShardInfo info = one;
       info.name = std::to_string(shard);
@@ -190,7 +190,7 @@ TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
       info.file_id += shard;
       manifest.records.push_back(format::encode(info));
     }
-    test::write_file(folder_.path("manifest.dvt"), as_chars(test::make_shard(manifest).bytes));
+    write_file(folder_.path("manifest.dvt"), as_chars(make_shard(manifest).bytes));
     manifest = {};
     const Told told = peak_of([&](PeakMeter&) {
       const Result<Dataset> dataset = Dataset::open(folder_.path());
@@ -256,4 +256,4 @@ TEST_F(ReaderMemoryTest, DescriptorsStayAtHalfOfTheLimit) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

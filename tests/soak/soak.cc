@@ -15,7 +15,7 @@
 #include "tests/soak/footprint.h"
 #include "tests/soak/soak_work.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -79,24 +79,24 @@ int soak(const SoakOptions& options) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
 
 int main(int argc, char** argv) {
-  using dovetail::testing::Leak;
-  dovetail::testing::SoakOptions options;
+  using dovetail::test::Leak;
+  dovetail::test::SoakOptions options;
   CLI::App app(
       "Reads epoch after epoch and checks every row; ends with 1 for a wrong one, and with 2 if the process has "
       "grown.");
   app.add_option("--minutes", options.minutes, "how long at least");
   app.add_option("--rounds", options.rounds, "how many rounds at least")
-      ->check(CLI::Range(dovetail::testing::kFewestSamples, std::size_t{1} << 40));
+      ->check(CLI::Range(dovetail::test::kFewestSamples, std::size_t{1} << 40));
   app.add_option("--seed", options.seed, "what draws the options of readers");
   app.add_option("--samples", options.samples, "file for what the process took after each round, as CSV");
   const std::map<std::string, Leak> leaks{{"none", Leak::none}, {"bytes", Leak::bytes}, {"handles", Leak::handles}};
   app.add_option("--leak", options.leak, "what is lost on purpose")->transform(CLI::CheckedTransformer(leaks));
   CLI11_PARSE(app, argc, argv);
   try {
-    return dovetail::testing::soak(options);
+    return dovetail::test::soak(options);
   } catch (const std::exception& failure) {
     std::printf("%s\n", failure.what());
     return 1;

@@ -15,7 +15,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/files.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 namespace {
 
@@ -35,7 +35,7 @@ SoakData sampled(const std::string& folder, const std::string& name, const Sampl
 SoakData damaged(const std::string& folder, const SampleShape& shape) {
   SoakData data = sampled(folder, "damaged", shape);
   const std::string first = data.dataset.shard_path(0);
-  test::flip_bit(first, std::filesystem::file_size(first) / 2);
+  flip_bit(first, std::filesystem::file_size(first) / 2);
   std::filesystem::remove(data.dataset.shard_path(static_cast<std::uint32_t>(data.dataset.shards().size() - 1)));
   data.damaged = true;
   return data;
@@ -159,4 +159,4 @@ void check_batch(const SoakData& data, const Batch& batch, Delivered& delivered)
   }
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -11,7 +11,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/schema.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A dataset, and what tells its records.
 struct SoakData {
@@ -39,4 +39,4 @@ struct Delivered {
 /// for one that is wrong.
 void check_batch(const SoakData& data, const Batch& batch, Delivered& delivered);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -16,7 +16,7 @@
 
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 namespace {
 
@@ -199,4 +199,4 @@ void SoakWork::round() {
   ++rounds_;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -11,7 +11,7 @@
 
 #include "tests/soak/soak_data.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// What a soak loses on purpose, to show that it would be found.
 enum class Leak : std::uint8_t {
@@ -68,4 +68,4 @@ class SoakWork {
   std::uint64_t rounds_ = 0;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Whether the system takes any advice about memory, and follows none, as an emulator may; a kernel
 /// refuses what it does not know.
@@ -19,4 +19,4 @@ inline bool takes_any_advice() {
   return taken;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Whether there are reads of the page cache alone: not in an emulator, nor on every file system.
 inline bool can_read_without_waiting(const std::string& path) {
@@ -21,4 +21,4 @@ inline bool can_read_without_waiting(const std::string& path) {
   return !lacking;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

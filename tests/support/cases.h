@@ -6,7 +6,7 @@
 
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// How many cases a long test runs: `all` where DOVETAIL_TEST_ALL is set, as `make soak` does;
 /// otherwise some of them, fewer still in a build with a sanitizer.
@@ -21,4 +21,4 @@ struct Cases {
   }
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matcher for failures, with EXPECT_THAT.
+// A matcher for failures, and those of GoogleMock under their bare names.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,8 @@ void PrintTo(const Result<T>& result, std::ostream* out) {
 }
 
 namespace test {
+
+using namespace ::testing;
 
 /// Matches an Error, or a Result that holds one, by all that is given:
 /// `Fails(Errc::busy).in(path).saying("locked")`.

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A fork of this process that does nothing but live as long as this: with all descriptors that
 /// were open.
@@ -31,4 +31,4 @@ class ForkedChild {
   pid_t child_;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -14,7 +14,7 @@
 
 #include "reader/storage/storage.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A storage that counts what it is asked for, and withholds the reads of some files until it is
 /// told to let them go.
@@ -126,4 +126,4 @@ class GatedStorage final : public detail::Storage {
   std::map<std::string, std::uint64_t> reads_of_;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

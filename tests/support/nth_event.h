@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// The n-th of all events of a kind, at which something happens, once, on the thread that has it.
 ///
@@ -56,4 +56,4 @@ class NthEvent {
   std::atomic<std::uint64_t> events_ = 0;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -9,7 +9,7 @@
 
 namespace {
 
-std::atomic<dovetail::testing::MemoryRule> has_memory = nullptr;
+std::atomic<dovetail::test::MemoryRule> has_memory = nullptr;
 std::atomic<std::uint64_t> count = 0;
 std::atomic<std::size_t> used = 0;
 std::atomic<std::size_t> most = 0;
@@ -51,7 +51,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   release(memory);
 }
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 void set_memory_rule(MemoryRule rule) noexcept {
   has_memory = rule;
@@ -73,4 +73,4 @@ void forget_peak() noexcept {
   most = used.load();
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

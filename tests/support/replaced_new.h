@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Says of each allocation, by its size and on its thread, whether there is memory for it. Must not
 /// allocate.
@@ -22,4 +22,4 @@ std::size_t allocated_bytes() noexcept;
 std::size_t peak_bytes() noexcept;
 void forget_peak() noexcept;
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Whether this is a build with a sanitizer, in which long tests do less.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -29,4 +29,4 @@ inline constexpr bool kThreadSanitized = false;
 inline constexpr bool kThreadSanitized = false;
 #endif
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

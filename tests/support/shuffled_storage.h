@@ -16,7 +16,7 @@
 
 #include "reader/storage/storage.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// A storage at its worst: every read is split, its parts are read late and in any order, it
 /// completes later than reads that were asked for after it, and every second `try_read` leaves
@@ -144,4 +144,4 @@ class ShuffledStorage final : public detail::Storage {
   std::thread thread_;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Starts another program of the tests, in the emulator that runs this one if there is one. Gives
 /// the child's number.
@@ -31,4 +31,4 @@ inline pid_t spawn(const std::string& program, const std::vector<std::string>& a
   return child;
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -7,7 +7,7 @@
 
 #include <boost/asio/execution.hpp>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// An executor that has no memory for what it is given.
 struct StarvedExecutor {
@@ -38,4 +38,4 @@ struct StarvedAfterACall : StarvedExecutor {
   const std::function<void()>* call;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -172,7 +172,7 @@ const std::vector<VerdictCase> kCases{
      Part::reading, "Raise --seconds", "The largest share"},
 };
 
-class BenchVerdictTest : public testing::TestWithParam<VerdictCase> {};
+class BenchVerdictTest : public ::testing::TestWithParam<VerdictCase> {};
 
 TEST_P(BenchVerdictTest, NamesWhatLimitsAndWhatHelps) {
   BenchReport report = usual();
@@ -188,7 +188,7 @@ TEST_P(BenchVerdictTest, NamesWhatLimitsAndWhatHelps) {
   EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
 }
 
-INSTANTIATE_TEST_SUITE_P(Verdicts, BenchVerdictTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Verdicts, BenchVerdictTest, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

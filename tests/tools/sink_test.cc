@@ -16,7 +16,7 @@ std::string content(const std::string& path) {
 }
 
 TEST(SinkTest, WritesEverythingInOrder) {
-  const std::string path = testing::TempDir() + "dovetail-sink-test";
+  const std::string path = ::testing::TempDir() + "dovetail-sink-test";
   std::string expected;
   {
     Result<Sink> sink = Sink::create(path);

@@ -18,46 +18,42 @@
 #include "tests/support/sanitizers.h"
 #include "writer/dataset_files.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
-class DatasetWriterTest : public test::FolderTest {
+class DatasetWriterTest : public FolderTest {
  protected:
   DatasetWriterOptions options() const {
     return {.shard = {.block_bytes = 2048, .run_bytes = 10'000, .dataset_id = id_}, .encode_threads = 2};
   }
   DatasetWriter create(const DatasetWriterOptions& options) { return DatasetWriter::create(data_, options).value(); }
-  static void append(DatasetWriter& writer, const test::Records& records) {
+  static void append(DatasetWriter& writer, const Records& records) {
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
   }
-  DatasetInfo write(const test::Records& records, const DatasetWriterOptions& options) {
+  DatasetInfo write(const Records& records, const DatasetWriterOptions& options) {
     DatasetWriter writer = create(options);
     append(writer, records);
     return writer.finish().value();
   }
   std::vector<std::uint64_t> shard_records() const {
     std::vector<std::uint64_t> counts;
-    for (const ShardInfo& info : test::read_dataset(data_).infos) counts.push_back(info.records);
+    for (const ShardInfo& info : read_dataset(data_).infos) counts.push_back(info.records);
     return counts;
   }
-  std::vector<std::string> names() const { return test::names_in(data_); }
+  std::vector<std::string> names() const { return names_in(data_); }
 
   const std::string data_ = folder_ / "data";
-  const DatasetId id_ = test::sample_dataset_id();
+  const DatasetId id_ = sample_dataset_id();
 };
 
 TEST_F(DatasetWriterTest, WritesRecordsThatComeBackInOrder) {
-  const test::Records records = test::sample_records(2000, 500, 1);
+  const Records records = sample_records(2000, 500, 1);
   DatasetWriterOptions small = options();
   small.shard_bytes = 100'000;
   const DatasetInfo info = write(records, small);
-  const test::DecodedDataset dataset = test::read_dataset(data_);
+  const DecodedDataset dataset = read_dataset(data_);
   EXPECT_EQ(dataset.records, records);
   EXPECT_EQ(info.shards, dataset.infos);
   EXPECT_EQ(info.manifest, data_ + "/manifest.dvt");
@@ -69,46 +65,46 @@ TEST_F(DatasetWriterTest, WritesRecordsThatComeBackInOrder) {
 TEST_F(DatasetWriterTest, ClosesAShardWithTheRecordThatFillsIt) {
   DatasetWriterOptions small = options();
   small.shard_bytes = 1000;
-  write(test::Records(7, std::string(400, 'x')), small);
+  write(Records(7, std::string(400, 'x')), small);
   EXPECT_THAT(shard_records(), ElementsAre(3, 3, 1));
   small.shard.overwrite = true;
-  write(test::Records(6, std::string(400, 'x')), small);
+  write(Records(6, std::string(400, 'x')), small);
   EXPECT_THAT(shard_records(), ElementsAre(3, 3)) << "no shard is begun for records that do not come";
 }
 
 TEST_F(DatasetWriterTest, WritesTheSameBytesForAnyNumberOfThreads) {
-  const test::Records records = test::sample_records(1500, 1500, 2);
-  std::vector<test::Bytes> first;
+  const Records records = sample_records(1500, 1500, 2);
+  std::vector<Bytes> first;
   for (const unsigned threads : {1u, 2u, 4u}) {
     DatasetWriterOptions wide = options();
     wide.shard_bytes = 300'000;
     wide.encode_threads = threads;
     wide.shard.overwrite = true;
     write(records, wide);
-    std::vector<test::Bytes> files;
-    for (const std::string& name : names()) files.push_back(test::read_file(data_ + '/' + name));
+    std::vector<Bytes> files;
+    for (const std::string& name : names()) files.push_back(read_file(data_ + '/' + name));
     if (first.empty()) first = files;
     EXPECT_EQ(files, first) << threads << " threads";
   }
 }
 
 TEST_F(DatasetWriterTest, WritesTheBytesOfARecordWriter) {
-  const test::Records records = test::sample_records(800, 900, 3);
+  const Records records = sample_records(800, 900, 3);
   const DatasetWriterOptions one = options();
   write(records, one);
   RecordWriter writer = RecordWriter::create(folder_ / "single.dvt", one.shard).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   writer.finish().value();
-  EXPECT_EQ(test::read_file(data_ + "/shard-000000.dvt"), test::read_file(folder_ / "single.dvt"));
+  EXPECT_EQ(read_file(data_ + "/shard-000000.dvt"), read_file(folder_ / "single.dvt"));
 }
 
 TEST_F(DatasetWriterTest, UsesTheRunThatTheFirstRecordsChoseForAllShards) {
   DatasetWriter writer = create(options());
-  append(writer, test::Records(3, std::string(100, 'a')));
+  append(writer, Records(3, std::string(100, 'a')));
   ASSERT_TRUE(writer.next_shard());
-  append(writer, test::Records(300, std::string(10, 'b')));
+  append(writer, Records(300, std::string(10, 'b')));
   ASSERT_TRUE(writer.finish());
-  for (const ShardInfo& info : test::read_dataset(data_).infos) EXPECT_EQ(info.run_records, 100u);
+  for (const ShardInfo& info : read_dataset(data_).infos) EXPECT_EQ(info.run_records, 100u);
 }
 
 TEST_F(DatasetWriterTest, MakesExactlyTheShardsThatWereAskedFor) {
@@ -119,7 +115,7 @@ TEST_F(DatasetWriterTest, MakesExactlyTheShardsThatWereAskedFor) {
     counted.expected_records = 10;
     counted.shard_bytes = 1;  // has no say
     counted.shard.overwrite = true;
-    write(test::Records(records, "x"), counted);
+    write(Records(records, "x"), counted);
     std::vector<std::uint64_t> expected;
     for (const auto& [begin, end] : kShares) {
       expected.push_back(std::min(records, end) - std::min(records, begin));
@@ -165,7 +161,7 @@ TEST_F(DatasetWriterTest, RefusesNextShardWhereShardsAreCounted) {
   counted.shards = 2;
   counted.expected_records = 2;
   DatasetWriter writer = create(counted);
-  EXPECT_THAT(writer.next_shard(), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(writer.next_shard(), Fails(Errc::invalid_option));
   append(writer, {"a", "b"});
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(shard_records(), ElementsAre(1, 1));
@@ -175,12 +171,12 @@ TEST_F(DatasetWriterTest, WritesAnEmptyDataset) {
   const DatasetInfo info = write({}, options());
   EXPECT_THAT(info.shards, IsEmpty());
   EXPECT_THAT(names(), ElementsAre("manifest.dvt"));
-  EXPECT_THAT(test::read_dataset(data_).records, IsEmpty());
+  EXPECT_THAT(read_dataset(data_).records, IsEmpty());
 }
 
 TEST_F(DatasetWriterTest, WritesAManifestWithFixedRunsUnderAnIdOfItsOwn) {
   write({"a"}, options());
-  const test::DecodedShard manifest = test::read_shard_file(data_ + "/manifest.dvt");
+  const DecodedShard manifest = read_shard_file(data_ + "/manifest.dvt");
   EXPECT_EQ(manifest.header.dataset_id, id_);
   EXPECT_EQ(manifest.header.shard_number, 0xFFFFFFFFu);
   EXPECT_EQ(manifest.tail.footer.info.run_records, 4096u);
@@ -191,7 +187,7 @@ TEST_F(DatasetWriterTest, WritesAManifestWithFixedRunsUnderAnIdOfItsOwn) {
 TEST_F(DatasetWriterTest, WritesARecordAboveEverySharedBlock) {
   const std::string huge(std::size_t{70} << 20, 'x');
   write({"before", huge, "after"}, options());
-  const test::DecodedDataset dataset = test::read_dataset(data_);
+  const DecodedDataset dataset = read_dataset(data_);
   ASSERT_EQ(dataset.records.size(), 3u);
   EXPECT_TRUE(dataset.records[1] == huge) << "70 MiB differ";
   EXPECT_EQ(dataset.records[2], "after");
@@ -208,20 +204,20 @@ TEST_F(DatasetWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   DatasetWriterOptions limited = options();
   limited.shard.max_record_bytes = 3;
   DatasetWriter writer = create(limited);
-  EXPECT_THAT(writer.append(as_bytes("abcd")), test::Fails(Errc::record_too_large));
+  EXPECT_THAT(writer.append(as_bytes("abcd")), Fails(Errc::record_too_large));
   append(writer, {"abc"});
   ASSERT_TRUE(writer.finish());
-  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("abc"));
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre("abc"));
 }
 
 TEST_F(DatasetWriterTest, ShowsNothingUnderTheNameOfTheTargetBeforeTheEnd) {
   DatasetWriterOptions small = options();
   small.shard_bytes = 1000;
   DatasetWriter writer = create(small);
-  append(writer, test::sample_records(600, 200, 4));
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data.partial"));
+  append(writer, sample_records(600, 200, 4));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data.partial"));
   ASSERT_TRUE(writer.finish());
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
 }
 
 TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
@@ -229,27 +225,27 @@ TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
   small.shard_bytes = 1000;
   {
     DatasetWriter writer = DatasetWriter::create(folder_ / "above/more/data", small).value();
-    append(writer, test::sample_records(600, 200, 5));
+    append(writer, sample_records(600, 200, 5));
     writer.abandon();
-    EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folders above too: the writer made them";
-    EXPECT_THAT(writer.append(""), test::Fails(Errc::closed));
-    EXPECT_THAT(writer.next_shard(), test::Fails(Errc::closed));
-    EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
+    EXPECT_THAT(names_in(folder_.path()), IsEmpty()) << "the folders above too: the writer made them";
+    EXPECT_THAT(writer.append(""), Fails(Errc::closed));
+    EXPECT_THAT(writer.next_shard(), Fails(Errc::closed));
+    EXPECT_THAT(writer.finish(), Fails(Errc::closed));
   }
   { const DatasetWriter destroyed = create(small); }
-  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty());
 }
 
 TEST_F(DatasetWriterTest, TakesAnEmptyFolderAndKeepsItUntilTheEnd) {
   fs::create_directory(data_);
   fs::permissions(data_, fs::perms::owner_all | fs::perms::group_read);
   { const auto unfinished = create(options()); }
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
   EXPECT_THAT(names(), IsEmpty());
   DatasetWriterOptions again = options();
   for (again.shard.overwrite = false;; again.shard.overwrite = true) {
     write({"a"}, again);
-    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+    EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
     EXPECT_EQ(fs::status(data_).permissions(), fs::perms::owner_all | fs::perms::group_read) << "those that it had";
     if (again.shard.overwrite) break;
   }
@@ -262,19 +258,19 @@ TEST_F(DatasetWriterTest, RefusesAFolderWithAnythingElse) {
     write({"a"}, options());
     const std::string path = data_ + '/' + foreign;
     fs::create_directories(fs::path(path).parent_path());
-    if (!foreign.ends_with('/')) test::write_file(path, "somebody's");
+    if (!foreign.ends_with('/')) write_file(path, "somebody's");
     const auto before = names();
     DatasetWriterOptions again = options();
     for (const bool overwrite : {false, true}) {
       again.shard.overwrite = overwrite;
       const auto refused = DatasetWriter::create(data_, again);
-      ASSERT_THAT(refused, test::Fails(Errc::already_exists)) << foreign;
+      ASSERT_THAT(refused, Fails(Errc::already_exists)) << foreign;
       EXPECT_THAT(path, StartsWith(refused.error().path()));
       EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
-      EXPECT_THAT(refused, test::Fails().saying("subfolder, such as " + data_ + "/data"));
+      EXPECT_THAT(refused, Fails().saying("subfolder, such as " + data_ + "/data"));
     }
     EXPECT_EQ(names(), before);
-    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+    EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
   }
 }
 
@@ -284,17 +280,16 @@ TEST_F(DatasetWriterTest, NothingHappensToAFinishedDataset) {
     append(writer, {"a"});
     ASSERT_TRUE(writer.finish());
     writer.abandon();
-    EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
+    EXPECT_THAT(writer.finish(), Fails(Errc::closed));
   }
   EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
 }
 
 TEST_F(DatasetWriterTest, RefusesAFolderThatHoldsADataset) {
   write({"a"}, options());
-  EXPECT_THAT(DatasetWriter::create(data_, options()),
-              test::Fails(Errc::already_exists).in(data_).saying("--overwrite"));
+  EXPECT_THAT(DatasetWriter::create(data_, options()), Fails(Errc::already_exists).in(data_).saying("--overwrite"));
   ASSERT_EQ(::remove((data_ + "/manifest.dvt").c_str()), 0);
-  EXPECT_THAT(DatasetWriter::create(data_, options()), test::Fails(Errc::already_exists)) << "its shards are there";
+  EXPECT_THAT(DatasetWriter::create(data_, options()), Fails(Errc::already_exists)) << "its shards are there";
 }
 
 TEST_F(DatasetWriterTest, LeavesTheOldDatasetAloneUntilTheNewOneIsWhole) {
@@ -303,12 +298,12 @@ TEST_F(DatasetWriterTest, LeavesTheOldDatasetAloneUntilTheNewOneIsWhole) {
   again.shard.overwrite = true;
   {
     DatasetWriter writer = create(again);
-    append(writer, test::sample_records(600, 200, 6));
-    EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("old", "older"));
+    append(writer, sample_records(600, 200, 6));
+    EXPECT_THAT(read_dataset(data_).records, ElementsAre("old", "older"));
   }
-  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("old", "older"));
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre("old", "older"));
   EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
 }
 
 TEST_F(DatasetWriterTest, IsAloneWithItsFolder) {
@@ -317,23 +312,23 @@ TEST_F(DatasetWriterTest, IsAloneWithItsFolder) {
   DatasetWriter writer = create(again);
   append(writer, {"a"});
   const Result<DatasetWriter> other = DatasetWriter::create(data_, again);
-  ASSERT_THAT(other, test::Fails(Errc::busy).in(data_ + ".partial"));
+  ASSERT_THAT(other, Fails(Errc::busy).in(data_ + ".partial"));
   EXPECT_EQ(other.error().to_string(), data_ + ".partial: in use: another process writes here");
   ASSERT_TRUE(writer.finish());
-  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("a"));
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre("a"));
 }
 
 TEST_F(DatasetWriterTest, ReplacesALargerDatasetWithoutLeftovers) {
   DatasetWriterOptions many = options();
   many.shards = 5;
   many.expected_records = 5;
-  write(test::Records(5, "old"), many);
+  write(Records(5, "old"), many);
   DatasetWriterOptions again = options();
   again.shard.overwrite = true;
   write({"new"}, again);
-  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("new"));
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre("new"));
   EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
 }
 
 TEST_F(DatasetWriterTest, PublishesNothingWhereTheNameIsTakenMeanwhile) {
@@ -352,13 +347,13 @@ TEST_F(DatasetWriterTest, PublishesNothingWhereTheNameIsTakenMeanwhile) {
     DatasetWriter writer = create(wanted);
     append(writer, {"a", "b", "c"});
     fs::create_directories(fs::path(folder_ / taken).parent_path());
-    test::write_file(folder_ / taken, "somebody else's");
+    write_file(folder_ / taken, "somebody else's");
     const auto finished = writer.finish();
-    ASSERT_THAT(finished, test::Fails(code)) << taken;
+    ASSERT_THAT(finished, Fails(code)) << taken;
     EXPECT_THAT(folder_ / taken, StartsWith(finished.error().path()));
-    EXPECT_THAT(writer.append(""), test::Fails(code)) << "the first failure is final";
-    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
-    EXPECT_EQ(as_chars(test::read_file(folder_ / taken)), "somebody else's");
+    EXPECT_THAT(writer.append(""), Fails(code)) << "the first failure is final";
+    EXPECT_THAT(names_in(folder_.path()), ElementsAre("data"));
+    EXPECT_EQ(as_chars(read_file(folder_ / taken)), "somebody else's");
     EXPECT_TRUE(!fs::is_directory(data_) || names().size() == 1);
   }
 }
@@ -368,7 +363,7 @@ TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
     DatasetWriterOptions changed = options();
     change(changed);
     const auto refused = DatasetWriter::create(data_, changed);
-    EXPECT_THAT(refused, test::Fails(Errc::invalid_option));
+    EXPECT_THAT(refused, Fails(Errc::invalid_option));
     return refused ? std::string() : refused.error().detail();
   };
   EXPECT_THAT(refusal([](auto& o) { o.shard.block_bytes = 1; }), HasSubstr("block_bytes = 1:"));
@@ -376,16 +371,16 @@ TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refusal([](auto& o) { o.shards = 1'000'001; }), HasSubstr("shards = 1000001"));
   EXPECT_THAT(refusal([](auto& o) { o.encode_threads = 1025; }), HasSubstr("encode_threads = 1025"));
   EXPECT_THAT(refusal([](auto& o) { o.shard.metadata["k"].resize(20u << 20); }), HasSubstr("metadata"));
-  EXPECT_THAT(DatasetWriter::create(""), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+  EXPECT_THAT(DatasetWriter::create(""), Fails(Errc::invalid_option));
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty());
 }
 
 TEST_F(DatasetWriterTest, SaysThatItIsClosedAfterAMove) {
   DatasetWriter writer = create(options());
   const DatasetWriter taken = std::move(writer);
-  EXPECT_THAT(writer.append(""), test::Fails(Errc::closed));
-  EXPECT_THAT(writer.next_shard(), test::Fails(Errc::closed));
-  EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
+  EXPECT_THAT(writer.append(""), Fails(Errc::closed));
+  EXPECT_THAT(writer.next_shard(), Fails(Errc::closed));
+  EXPECT_THAT(writer.finish(), Fails(Errc::closed));
   EXPECT_EQ(writer.records() + writer.raw_bytes(), 0u);
   writer.abandon();
 }
@@ -401,8 +396,8 @@ TEST(DatasetFilesTest, NamesSortLikeTheirShards) {
 }
 
 TEST(DatasetWriterForkTest, AForkedChildLeavesTheWriterToItsParent) {
-  if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
-  const test::TempFolder folder;
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+  const TempFolder folder;
   DatasetWriterOptions options{.shard_bytes = 20'000, .encode_threads = 2};
   auto writer = std::make_unique<DatasetWriter>(DatasetWriter::create(folder / "data", options).value());
   const std::string record(1000, 'x');
@@ -419,8 +414,8 @@ TEST(DatasetWriterForkTest, AForkedChildLeavesTheWriterToItsParent) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(writer->append(as_bytes(record)));
   ASSERT_TRUE(writer->finish());
-  EXPECT_EQ(test::read_dataset(folder / "data").records.size(), 200u);
+  EXPECT_EQ(read_dataset(folder / "data").records.size(), 200u);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -43,7 +43,7 @@ using ::testing::ElementsAre;
 
 class EncodeFailureTest : public test::FolderTest {
  protected:
-  ~EncodeFailureTest() override { testing::set_memory_rule(nullptr); }
+  ~EncodeFailureTest() override { test::set_memory_rule(nullptr); }
 
   // Shards 0, 1 and 2, of which the second has a record that is too large for the encoder's memory.
   Result<void> write(unsigned threads) {
@@ -56,7 +56,7 @@ class EncodeFailureTest : public test::FolderTest {
         ShardStream::start(OutputFolder::open(folder_.path()).value(), {.shard = shard, .threads = threads}, publish)
             .value();
     const std::string large(2 * kLargeBytes, 'x');
-    testing::set_memory_rule(&is_small_or_on_the_main_thread);
+    test::set_memory_rule(&is_small_or_on_the_main_thread);
     Result<void> written;
     for (std::uint32_t number = 0; number < 3 && written; ++number) {
       written = stream->begin(number);
@@ -90,7 +90,7 @@ TEST_F(EncodeFailureTest, LargeBlocksDoNotWaitForOneAnotherOnOneThread) {
                                    [](FinishedShard finished) { return finished.file.publish(false); })
                     .value();
   const std::string large(2 * kLargeBytes, 'x');
-  testing::set_memory_rule(&waits_for_a_second_thread);
+  test::set_memory_rule(&waits_for_a_second_thread);
   ASSERT_TRUE(stream->begin(0));
   ASSERT_TRUE(stream->append(as_bytes(large)));
   ASSERT_TRUE(stream->append(as_bytes(large)));

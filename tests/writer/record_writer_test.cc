@@ -17,39 +17,33 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
-
-class RecordWriterTest : public test::FolderTest {
+class RecordWriterTest : public FolderTest {
  protected:
-  ShardInfo write(const test::Records& records, WriterOptions options, const std::string& name = "s.dvt") {
+  ShardInfo write(const Records& records, WriterOptions options, const std::string& name = "s.dvt") {
     RecordWriter writer = RecordWriter::create(folder_ / name, std::move(options)).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
     return writer.finish().value();
   }
-  test::DecodedShard read(const std::string& name = "s.dvt") const { return test::read_shard_file(folder_ / name); }
-  std::vector<std::string> names() const { return test::names_in(folder_.path()); }
+  DecodedShard read(const std::string& name = "s.dvt") const { return read_shard_file(folder_ / name); }
+  std::vector<std::string> names() const { return names_in(folder_.path()); }
 
-  const DatasetId id_ = test::sample_dataset_id();
+  const DatasetId id_ = sample_dataset_id();
 };
 
 TEST_F(RecordWriterTest, WritesRecordsThatComeBack) {
-  const test::Records records = test::sample_records(3000, 600, 7);
+  const Records records = sample_records(3000, 600, 7);
   for (const Codec codec : {Codec::none, Codec::snappy, Codec::zstd}) {
     const ShardInfo info = write(records, {.codec = codec, .overwrite = true});
-    const test::DecodedShard shard = read();
+    const DecodedShard shard = read();
     EXPECT_EQ(shard.records, records);
     ShardInfo footer = shard.tail.footer.info;
     footer.name = "s.dvt";
     EXPECT_EQ(info, footer);
     EXPECT_EQ(info.records, 3000u);
-    EXPECT_EQ(info.file_bytes, test::read_file(folder_ / "s.dvt").size());
+    EXPECT_EQ(info.file_bytes, read_file(folder_ / "s.dvt").size());
   }
 }
 
@@ -81,7 +75,7 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
                 .record_type = "letters",
                 .schema = parse_schema("label:i64,image:u8[4]").value(),
                 .metadata = {{"colour", "blue"}, {"", "no key"}}});
-  const test::DecodedShard shard = read();
+  const DecodedShard shard = read();
   EXPECT_EQ(shard.header.dataset_id, id_);
   EXPECT_EQ(shard.header.shard_number, 77u);
   EXPECT_EQ(shard.metadata.record_type, "letters");
@@ -92,16 +86,16 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
 
 TEST_F(RecordWriterTest, RefusesASchemaThatContradictsItself) {
   EXPECT_THAT(RecordWriter::create(folder_ / "s.dvt", {.schema = Schema{{{.name = "a"}, {.name = "a"}}}}),
-              test::Fails(Errc::invalid_option).saying("\"a\": occurs twice"));
+              Fails(Errc::invalid_option).saying("\"a\": occurs twice"));
 }
 
 TEST_F(RecordWriterTest, WritesTheSameBytesForTheSameOptionsAndRecords) {
-  const test::Records records = test::sample_records(500, 3000, 8);
+  const Records records = sample_records(500, 3000, 8);
   write(records, {.dataset_id = id_}, "a.dvt");
   write(records, {.dataset_id = id_}, "b.dvt");
   write(records, {}, "c.dvt");
-  EXPECT_EQ(test::read_file(folder_ / "a.dvt"), test::read_file(folder_ / "b.dvt"));
-  EXPECT_NE(test::read_file(folder_ / "a.dvt"), test::read_file(folder_ / "c.dvt")) << "a random id is another one";
+  EXPECT_EQ(read_file(folder_ / "a.dvt"), read_file(folder_ / "b.dvt"));
+  EXPECT_NE(read_file(folder_ / "a.dvt"), read_file(folder_ / "c.dvt")) << "a random id is another one";
 }
 
 TEST_F(RecordWriterTest, WritesAnEmptyShard) {
@@ -113,10 +107,10 @@ TEST_F(RecordWriterTest, WritesAnEmptyShard) {
 }
 
 TEST_F(RecordWriterTest, WritesEmptyRecords) {
-  const ShardInfo info = write(test::Records(10), {});
+  const ShardInfo info = write(Records(10), {});
   EXPECT_EQ(info.records, 10u);
   EXPECT_EQ(info.raw_bytes, 0u);
-  EXPECT_EQ(read().records, test::Records(10));
+  EXPECT_EQ(read().records, Records(10));
 }
 
 TEST_F(RecordWriterTest, WritesARecordAboveEverySharedBlock) {
@@ -124,15 +118,15 @@ TEST_F(RecordWriterTest, WritesARecordAboveEverySharedBlock) {
   const ShardInfo info = write({"before", huge, "after"}, {});
   EXPECT_GT(huge.size(), format::kMaxSharedBlockBytes);
   EXPECT_EQ(info.max_record_bytes, huge.size());
-  const test::DecodedShard shard = read();
+  const DecodedShard shard = read();
   ASSERT_EQ(shard.records.size(), 3u);
   EXPECT_TRUE(shard.records[1] == huge) << "70 MiB differ";
   EXPECT_EQ(shard.records[2], "after");
 }
 
 TEST_F(RecordWriterTest, EndsABlockWithEveryRun) {
-  write(test::sample_records(1000, 900, 9), {.block_bytes = 4096, .run_records = 13});
-  const test::DecodedShard shard = read();
+  write(sample_records(1000, 900, 9), {.block_bytes = 4096, .run_records = 13});
+  const DecodedShard shard = read();
   EXPECT_EQ(shard.tail.footer.info.run_records, 13u);
   std::uint64_t records = 0;
   for (const format::BlockHeader& block : shard.blocks) {
@@ -142,7 +136,7 @@ TEST_F(RecordWriterTest, EndsABlockWithEveryRun) {
 }
 
 TEST_F(RecordWriterTest, ChoosesARunOfAboutTheAskedBytes) {
-  const ShardInfo info = write(test::Records(5000, std::string(100, 'x')), {.run_bytes = 25'600});
+  const ShardInfo info = write(Records(5000, std::string(100, 'x')), {.run_bytes = 25'600});
   EXPECT_EQ(info.run_records, 256u);
 }
 
@@ -150,7 +144,7 @@ TEST_F(RecordWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   RecordWriter writer = RecordWriter::create(folder_ / "s.dvt", {.max_record_bytes = 3}).value();
   ASSERT_TRUE(writer.append(as_bytes("abc")));
   const auto refused = writer.append(as_bytes("abcd"));
-  ASSERT_THAT(refused, test::Fails(Errc::record_too_large).of(ErrorKind::usage).in(folder_ / "s.dvt"));
+  ASSERT_THAT(refused, Fails(Errc::record_too_large).of(ErrorKind::usage).in(folder_ / "s.dvt"));
   EXPECT_EQ(refused.error().detail(), "record 1 has 4 bytes; the limit is max_record_bytes = 3");
   ASSERT_TRUE(writer.append(as_bytes("xyz")));
   EXPECT_EQ(writer.records(), 2u);
@@ -170,8 +164,8 @@ TEST_F(RecordWriterTest, LeavesNoFinishedLookingFileWithoutFinish) {
 TEST_F(RecordWriterTest, AbandonsOnlyWhatIsUnfinished) {
   RecordWriter unfinished = RecordWriter::create(folder_ / "a.dvt").value();
   unfinished.abandon();
-  EXPECT_THAT(unfinished.append(""), test::Fails(Errc::closed));
-  EXPECT_THAT(unfinished.finish(), test::Fails(Errc::closed));
+  EXPECT_THAT(unfinished.append(""), Fails(Errc::closed));
+  EXPECT_THAT(unfinished.finish(), Fails(Errc::closed));
 
   RecordWriter finished = RecordWriter::create(folder_ / "b.dvt").value();
   ASSERT_TRUE(finished.finish());
@@ -182,18 +176,18 @@ TEST_F(RecordWriterTest, AbandonsOnlyWhatIsUnfinished) {
 TEST_F(RecordWriterTest, SaysThatItIsClosedAfterFinishAndAfterAMove) {
   RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
   ASSERT_TRUE(writer.finish());
-  EXPECT_THAT(writer.append(as_bytes("a")), test::Fails(Errc::closed));
-  EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
+  EXPECT_THAT(writer.append(as_bytes("a")), Fails(Errc::closed));
+  EXPECT_THAT(writer.finish(), Fails(Errc::closed));
   const RecordWriter taken = std::move(writer);
-  EXPECT_THAT(writer.append(as_bytes("a")), test::Fails(Errc::closed));
-  EXPECT_THAT(writer.finish(), test::Fails(Errc::closed));
+  EXPECT_THAT(writer.append(as_bytes("a")), Fails(Errc::closed));
+  EXPECT_THAT(writer.finish(), Fails(Errc::closed));
   EXPECT_EQ(writer.records(), 0u);
   writer.abandon();
 }
 
 TEST_F(RecordWriterTest, ReplacesAFinishedShardOnlyWhereAsked) {
   write({"old"}, {});
-  EXPECT_THAT(RecordWriter::create(folder_ / "s.dvt"), test::Fails(Errc::already_exists).of(ErrorKind::usage));
+  EXPECT_THAT(RecordWriter::create(folder_ / "s.dvt"), Fails(Errc::already_exists).of(ErrorKind::usage));
   {
     RecordWriter unfinished = RecordWriter::create(folder_ / "s.dvt", {.overwrite = true}).value();
     ASSERT_TRUE(unfinished.append(as_bytes("new")));
@@ -207,21 +201,20 @@ TEST_F(RecordWriterTest, ReplacesAFinishedShardOnlyWhereAsked) {
 TEST_F(RecordWriterTest, LosesARaceForTheNameWithoutHarm) {
   RecordWriter late = RecordWriter::create(folder_ / "s.dvt").value();
   write({"first"}, {});
-  EXPECT_THAT(late.finish(), test::Fails(Errc::already_exists));
-  EXPECT_THAT(late.append(""), test::Fails(Errc::already_exists)) << "the first failure is final";
+  EXPECT_THAT(late.finish(), Fails(Errc::already_exists));
+  EXPECT_THAT(late.append(""), Fails(Errc::already_exists)) << "the first failure is final";
   EXPECT_THAT(read().records, ElementsAre("first"));
   EXPECT_THAT(names(), ElementsAre("s.dvt"));
 }
 
 TEST_F(RecordWriterTest, NamesTheFolderThatIsMissing) {
-  EXPECT_THAT(RecordWriter::create(folder_ / "no/s.dvt"), test::Fails(ErrorKind::io).in(folder_ / "no/"));
+  EXPECT_THAT(RecordWriter::create(folder_ / "no/s.dvt"), Fails(ErrorKind::io).in(folder_ / "no/"));
 }
 
 TEST_F(RecordWriterTest, RefusesPathsThatNameNoFile) {
-  EXPECT_THAT(RecordWriter::create(""), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(RecordWriter::create(folder_ / ""), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(RecordWriter::create(folder_.path(), {.overwrite = true}),
-              test::Fails(boost::system::errc::is_a_directory));
+  EXPECT_THAT(RecordWriter::create(""), Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordWriter::create(folder_ / ""), Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordWriter::create(folder_.path(), {.overwrite = true}), Fails(boost::system::errc::is_a_directory));
 }
 
 TEST_F(RecordWriterTest, GivesFilesTheUsualPermissions) {
@@ -241,11 +234,11 @@ struct BadOption {
 class WriterOptionsTest : public ::testing::TestWithParam<BadOption> {};
 
 TEST_P(WriterOptionsTest, RefusesWhatIsOutOfRangeByName) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   const auto refused = RecordWriter::create(folder / "s.dvt", GetParam().options);
-  ASSERT_THAT(refused, test::Fails(Errc::invalid_option));
+  ASSERT_THAT(refused, Fails(Errc::invalid_option));
   EXPECT_THAT(refused.error().detail(), AllOf(StartsWith(GetParam().field), HasSubstr("must be")));
-  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+  EXPECT_THAT(names_in(folder.path()), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, WriterOptionsTest,
@@ -261,12 +254,12 @@ INSTANTIATE_TEST_SUITE_P(Each, WriterOptionsTest,
 TEST_F(RecordWriterTest, RefusesMetadataAboveTheLimit) {
   EXPECT_THAT(
       RecordWriter::create(folder_ / "s.dvt", {.metadata = {{"k", std::string(format::kMaxMetadataBytes, 'v')}}}),
-      test::Fails(Errc::invalid_option));
+      Fails(Errc::invalid_option));
   EXPECT_THAT(names(), IsEmpty());
 }
 
 TEST_F(RecordWriterTest, InAForkedChildIsClosedAndLeavesTheFileToTheParent) {
-  const test::Records records = test::sample_records(3000, 600, 9);
+  const Records records = sample_records(3000, 600, 9);
   std::optional<RecordWriter> writer = RecordWriter::create(folder_ / "s.dvt").value();
   for (const std::string& record : records) writer->append(as_bytes(record)).value();
   const pid_t child = ::fork();
@@ -289,4 +282,4 @@ TEST_F(RecordWriterTest, InAForkedChildIsClosedAndLeavesTheFileToTheParent) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

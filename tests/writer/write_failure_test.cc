@@ -24,15 +24,8 @@
 
 extern char** environ;
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::Contains;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 /// Lets no file of this process grow above a size while it lives.
 class FileSizeLimit {
@@ -57,7 +50,7 @@ class FileSizeLimit {
 // Appends until an error comes; the last record does not compress.
 template <class Writer>
 Error fill(Writer& writer) {
-  const std::string record = test::noise(100'000, 1);
+  const std::string record = noise(100'000, 1);
   for (int i = 0; i < 1000; ++i) {
     if (auto appended = writer.append(as_bytes(record)); !appended) return appended.error();
   }
@@ -65,7 +58,7 @@ Error fill(Writer& writer) {
   return finished ? Error() : finished.error();
 }
 
-using WriteFailureTest = test::FolderTest;
+using WriteFailureTest = FolderTest;
 
 TEST_F(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
   const FileSizeLimit limit(3 << 20);
@@ -75,7 +68,7 @@ TEST_F(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_EQ(error.path(), folder_ / "s.dvt");
   EXPECT_EQ(error.offset(), 3u << 20) << "where the bytes no longer went";
-  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty());
   EXPECT_EQ(writer.append("").error().to_string(), error.to_string()) << "the first failure is final";
   EXPECT_EQ(writer.finish().error().to_string(), error.to_string());
 }
@@ -88,54 +81,54 @@ TEST_F(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
   DatasetWriter writer = DatasetWriter::create(folder_ / "data", options).value();
   ASSERT_TRUE(writer.append(as_bytes("small")));
   ASSERT_TRUE(writer.next_shard());
-  for (int i = 0; i < 50; ++i) ASSERT_TRUE(writer.append(as_bytes(test::noise(100'000, 2))));
-  const std::string large = test::noise(4 << 20, 3);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(writer.append(as_bytes(noise(100'000, 2))));
+  const std::string large = noise(4 << 20, 3);
   Result<void> appended = writer.append(as_bytes(large));
   const auto finished = writer.finish();
-  ASSERT_THAT(finished, test::Fails(boost::system::errc::file_too_large));
+  ASSERT_THAT(finished, Fails(boost::system::errc::file_too_large));
   EXPECT_THAT(finished.error().path(), StartsWith(folder_ / "data.partial/shard-"));
-  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+  EXPECT_THAT(names_in(folder_.path()), IsEmpty());
 }
 
 TEST_F(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
-  const auto disk = test::Mounted::small_disk(folder_ / "disk");
+  const auto disk = Mounted::small_disk(folder_ / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
   RecordWriter writer = RecordWriter::create(folder_ / "disk/s.dvt").value();
   const Error error = fill(writer);
   EXPECT_EQ(error.code(), boost::system::errc::no_space_on_device);
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_TRUE(error.offset().has_value());
-  EXPECT_THAT(test::names_in(folder_ / "disk"), IsEmpty());
+  EXPECT_THAT(names_in(folder_ / "disk"), IsEmpty());
 }
 
 TEST_F(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
-  const auto disk = test::Mounted::small_disk(folder_ / "disk");
+  const auto disk = Mounted::small_disk(folder_ / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
   DatasetWriterOptions options{.shard_bytes = 300'000};
   const std::string data = folder_ / "disk/data";
   DatasetWriter old = DatasetWriter::create(data, options).value();
   ASSERT_TRUE(old.append(as_bytes("old")));
   ASSERT_TRUE(old.finish());
-  const auto before = test::names_in(data);
+  const auto before = names_in(data);
 
   options.shard.overwrite = true;
   DatasetWriter writer = DatasetWriter::create(data, options).value();
   EXPECT_EQ(fill(writer).code(), boost::system::errc::no_space_on_device);
-  EXPECT_EQ(test::names_in(data), before);
-  EXPECT_THAT(test::names_in(folder_ / "disk"), ElementsAre("data"));
-  EXPECT_EQ(test::read_dataset(data).records, test::Records{"old"});
+  EXPECT_EQ(names_in(data), before);
+  EXPECT_THAT(names_in(folder_ / "disk"), ElementsAre("data"));
+  EXPECT_EQ(read_dataset(data).records, Records{"old"});
 }
 
 TEST_F(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
   std::filesystem::create_directory(folder_ / "gone");
   RecordWriter writer = RecordWriter::create(folder_ / "gone/s.dvt").value();
   std::filesystem::remove_all(folder_ / "gone");
-  EXPECT_THAT(writer.finish(), test::Fails(ErrorKind::io).in(folder_ / "gone/s.dvt"));
+  EXPECT_THAT(writer.finish(), Fails(ErrorKind::io).in(folder_ / "gone/s.dvt"));
 }
 
 /// Runs the endless writer until its files hold some bytes, and kills it.
 void kill_while_writing(const std::string& kind, const std::string& target, const std::string& folder) {
-  const pid_t child = testing::spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
+  const pid_t child = spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
   ASSERT_GT(child, 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::uintmax_t bytes = 0;
@@ -154,28 +147,28 @@ void kill_while_writing(const std::string& kind, const std::string& target, cons
 
 TEST_F(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
   kill_while_writing("shard", folder_ / "s.dvt", folder_.path());
-  const auto names = test::names_in(folder_.path());
+  const auto names = names_in(folder_.path());
   ASSERT_EQ(names.size(), 1u);
   EXPECT_THAT(names, Each(StartsWith(".s.dvt.partial-")));
-  const test::Bytes bytes = test::read_file(folder_ / names.front());
-  EXPECT_THAT(test::read_shard(bytes), test::Fails(Errc::unfinished));
+  const Bytes bytes = read_file(folder_ / names.front());
+  EXPECT_THAT(read_shard(bytes), Fails(Errc::unfinished));
 }
 
 TEST_F(WriteFailureTest, WhatAKilledDatasetWriterLeavesGoesWithTheNextOne) {
   const std::string staged = folder_ / "data.partial";
   kill_while_writing("dataset", folder_ / "data", staged);
-  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data.partial"));
-  EXPECT_THAT(test::names_in(staged), Contains(StartsWith(".shard-")));
-  EXPECT_THAT(test::names_in(staged), Each(AnyOf(".dovetail-lock", StartsWith(".shard-"), StartsWith("shard-"))));
-  for (const std::string& name : test::names_in(staged)) {
+  EXPECT_THAT(names_in(folder_.path()), ElementsAre("data.partial"));
+  EXPECT_THAT(names_in(staged), Contains(StartsWith(".shard-")));
+  EXPECT_THAT(names_in(staged), Each(AnyOf(".dovetail-lock", StartsWith(".shard-"), StartsWith("shard-"))));
+  for (const std::string& name : names_in(staged)) {
     if (name.front() == '.') continue;
-    EXPECT_NO_THROW(test::read_shard_file(staged + '/' + name)) << name;
+    EXPECT_NO_THROW(read_shard_file(staged + '/' + name)) << name;
   }
   DatasetWriter next = DatasetWriter::create(folder_ / "data").value();
-  EXPECT_THAT(test::names_in(staged), ElementsAre(".dovetail-lock"));
+  EXPECT_THAT(names_in(staged), ElementsAre(".dovetail-lock"));
   ASSERT_TRUE(next.finish());
-  EXPECT_THAT(test::names_in(folder_ / "data"), ElementsAre("manifest.dvt"));
+  EXPECT_THAT(names_in(folder_ / "data"), ElementsAre("manifest.dvt"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

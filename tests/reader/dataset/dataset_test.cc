@@ -22,11 +22,10 @@
 #include "tests/support/sample_shards.h"
 #include "tests/support/tfrecords.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace test;
 using Names = std::vector<std::string>;
 
 Names names_of(const Dataset& dataset) {
@@ -45,7 +44,7 @@ Error open_error(const std::string& path, const DatasetOptions& options = {}) {
   return dataset ? Error(Errc::closed) : dataset.error();
 }
 
-using DatasetTest = test::FolderTest;
+using DatasetTest = FolderTest;
 
 TEST_F(DatasetTest, AFolderIsOpenedByItsManifest) {
   const std::vector<ShardInfo> infos = write_dataset(folder_.path(), 3, 20);
@@ -70,7 +69,7 @@ TEST_F(DatasetTest, AShardInTheManifestsPlaceIsNoManifest) {
   write_dataset(folder_.path(), 2, 5);
   fs::copy(folder_.path("shard-0.dvt"), folder_.path("manifest.dvt"), fs::copy_options::overwrite_existing);
   for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt")}) {
-    EXPECT_THAT(open_error(path), test::Fails(Errc::unknown_format).in(folder_.path("manifest.dvt")));
+    EXPECT_THAT(open_error(path), Fails(Errc::unknown_format).in(folder_.path("manifest.dvt")));
   }
 }
 
@@ -123,7 +122,7 @@ TEST_F(DatasetTest, AGlobTakesShardsOfDifferentDatasetsButNoManifest) {
 TEST_F(DatasetTest, AManifestUnderAnotherNameIsNoShard) {
   write_dataset(folder_.path(), 2, 4);
   fs::rename(folder_.path("manifest.dvt"), folder_.path("list.dvt"));
-  EXPECT_THAT(open_error(folder_.path("*.dvt")), test::Fails(Errc::unknown_format).in(folder_.path("list.dvt")));
+  EXPECT_THAT(open_error(folder_.path("*.dvt")), Fails(Errc::unknown_format).in(folder_.path("list.dvt")));
 }
 
 TEST_F(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
@@ -160,8 +159,7 @@ TEST_F(DatasetTest, TheFirstBadShardInOrderIsReported) {
   for (const char* name : {"s117.dvt", "s118.dvt", "s130.dvt"})
     write_file(folder_.path(name), "damaged beyond recognition");
   for (int round = 0; round < 20; ++round) {
-    EXPECT_THAT(open_error(folder_.path(), {.threads = 8}),
-                test::Fails(Errc::not_dovetail).in(folder_.path("s117.dvt")));
+    EXPECT_THAT(open_error(folder_.path(), {.threads = 8}), Fails(Errc::not_dovetail).in(folder_.path("s117.dvt")));
   }
 }
 
@@ -210,7 +208,7 @@ TEST_F(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
 TEST_F(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
   write_shard(folder_.path(), "shard-000000.dvt", shard_of(2));
   write_file(folder_.path(".manifest.dvt.partial-1-2"), "cut off");
-  EXPECT_THAT(open_error(folder_.path()), test::Fails(Errc::unfinished).in(folder_.path()));
+  EXPECT_THAT(open_error(folder_.path()), Fails(Errc::unfinished).in(folder_.path()));
   EXPECT_EQ(Dataset::open(folder_.path("*.dvt")).value().records(), 2u);
 }
 
@@ -223,7 +221,7 @@ TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
     EXPECT_EQ(Dataset::open(staged).value().records(), 8u) << "its writer was killed when it tidied";
     fs::remove(staged + "/manifest.dvt");
     const Error error = open_error(staged);
-    EXPECT_THAT(error, test::Fails(Errc::unfinished).in(staged));
+    EXPECT_THAT(error, Fails(Errc::unfinished).in(staged));
     EXPECT_NE(error.detail().find("`dovetail merge " + folder.path("data") + "`"), std::string::npos) << error.detail();
   }
 }
@@ -233,7 +231,7 @@ TEST_F(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
     write_shard(folder_.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
   }
   const Error error = open_error(folder_.path());
-  EXPECT_THAT(error, test::Fails(Errc::missing_shard).in(folder_.path()));
+  EXPECT_THAT(error, Fails(Errc::missing_shard).in(folder_.path()));
   EXPECT_NE(error.detail().find("shard number 2 is missing"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find("shard-3.dvt"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find(folder_.path("*.dvt")), std::string::npos) << error.detail();
@@ -270,7 +268,7 @@ TEST_F(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreName
   fs::rename(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
   fs::rename(folder_.path("x"), folder_.path("shard-1.dvt"));
   const Error swapped = open_error(folder_.path());
-  EXPECT_THAT(swapped, test::Fails(Errc::misplaced_shard).in(folder_.path()));
+  EXPECT_THAT(swapped, Fails(Errc::misplaced_shard).in(folder_.path()));
   EXPECT_NE(swapped.detail().find("shard-1.dvt is shard number 0 of its dataset and shard-0.dvt number 1"),
             std::string::npos)
       << swapped.detail();
@@ -282,7 +280,7 @@ TEST_F(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreName
   fs::copy(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
   write_shard(folder_.path(), "shard-9.dvt", shard_of(4, 1));
   EXPECT_THAT(open_error(folder_.path()),
-              test::Fails(Errc::misplaced_shard).saying("shard-0.dvt and shard-1.dvt are both shard number 0"));
+              Fails(Errc::misplaced_shard).saying("shard-0.dvt and shard-1.dvt are both shard number 0"));
 }
 
 TEST_F(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
@@ -309,14 +307,13 @@ TEST_F(DatasetTest, AShardAloneOfItsDatasetIsNoGap) {
 TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   write_dataset(folder_.path("all/train"), 2, 4);
   const Error one = open_error(folder_.path("all"));
-  EXPECT_THAT(one, test::Fails(Errc::several_datasets).in(folder_.path("all")));
+  EXPECT_THAT(one, Fails(Errc::several_datasets).in(folder_.path("all")));
   EXPECT_NE(one.detail().find("'train'"), std::string::npos) << one.detail();
 
   for (const char* name : {"val", "old/2024", "old/2023"}) write_dataset(folder_.path("all/") + name, 1, 3);
   const Error many = open_error(folder_.path("all"));
-  EXPECT_THAT(
-      many,
-      test::Fails(Errc::several_datasets).saying("4 datasets").saying("'old/2023', 'old/2024', 'train' and 1 more"));
+  EXPECT_THAT(many,
+              Fails(Errc::several_datasets).saying("4 datasets").saying("'old/2023', 'old/2024', 'train' and 1 more"));
   EXPECT_EQ(Dataset::open(folder_.path("all/train")).value().records(), 8u);
   EXPECT_EQ(Dataset::open(folder_.path("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
 
@@ -325,7 +322,7 @@ TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
   write_shard(folder_.path("all"), "more.dvt", shard_of(2));
   EXPECT_THAT(open_error(folder_.path("all")),
-              test::Fails(Errc::several_datasets).saying("'" + folder_.path("all/*.dvt") + "'"));
+              Fails(Errc::several_datasets).saying("'" + folder_.path("all/*.dvt") + "'"));
   EXPECT_EQ(Dataset::open(folder_.path("all/*.dvt")).value().records(), 2u);
   write_file(folder_.path("lost/train/manifest.dvt"), "");
   EXPECT_TRUE(open_error(folder_.path("lost")).is(Errc::several_datasets));
@@ -335,14 +332,14 @@ TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
 
 TEST_F(DatasetTest, AnEmptyFolderSaysWhatToDo) {
   const Error error = open_error(folder_.path());
-  EXPECT_THAT(error, test::Fails(Errc::empty_input).in(folder_.path()));
+  EXPECT_THAT(error, Fails(Errc::empty_input).in(folder_.path()));
   EXPECT_NE(error.detail().find("dovetail convert " + folder_.path()), std::string::npos);
 }
 
 TEST_F(DatasetTest, PatternsThatMatchNothingSaySo) {
   write_dataset(folder_.path(), 1, 1);
   EXPECT_TRUE(open_error(folder_.path("*.tfrecord")).is(Errc::empty_input));
-  EXPECT_THAT(open_error(folder_.path("mani*")), test::Fails(Errc::empty_input).saying("manifest"));
+  EXPECT_THAT(open_error(folder_.path("mani*")), Fails(Errc::empty_input).saying("manifest"));
 }
 
 TEST_F(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
@@ -355,7 +352,7 @@ TEST_F(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
 
 TEST_F(DatasetTest, AnAddressIsToldToBeOne) {
   for (const char* address : {"s3://bucket/data", "S3://bucket/*.dvt", "https://host/shard-000000.dvt"}) {
-    EXPECT_THAT(open_error(address), test::Fails(Errc::unknown_format).saying("address"));
+    EXPECT_THAT(open_error(address), Fails(Errc::unknown_format).saying("address"));
   }
 }
 
@@ -402,7 +399,7 @@ TEST_F(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
   for (const char* const name :
        {"B.DVT", "b.dvt.gz", "B.DVT.XZ", "shard-000003.gz", "shard-000003.dvt.7z", "shard-000003.ZSTD"}) {
     write_file(folder_.path(name), "x");
-    EXPECT_THAT(open_error(folder_.path()), test::Fails(Errc::not_dovetail).in(folder_.path(name)));
+    EXPECT_THAT(open_error(folder_.path()), Fails(Errc::not_dovetail).in(folder_.path(name)));
     fs::remove(folder_.path(name));
   }
   write_shard(folder_.path(), "shard-000002.dvt", shard_of(3));
@@ -418,7 +415,7 @@ TEST_F(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
 TEST_F(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
   write_file(folder_.path("train.tfrecord"), begun_tfrecord());
   const Error error = open_error(folder_.path("train.tfrecord"));
-  EXPECT_THAT(error, test::Fails(Errc::not_indexed).in(folder_.path("train.tfrecord")));
+  EXPECT_THAT(error, Fails(Errc::not_indexed).in(folder_.path("train.tfrecord")));
   EXPECT_NE(error.detail().find("dovetail convert " + folder_.path("train.tfrecord") + " --to DIR"), std::string::npos);
 }
 
@@ -426,7 +423,7 @@ TEST_F(DatasetTest, ForeignFilesAreNotDovetail) {
   const std::string gzip = std::string("\x1F\x8B\x08\x00", 4) + std::string(80, 'x');
   for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
     write_file(folder_.path("a.dvt"), content);
-    EXPECT_THAT(open_error(folder_.path("a.dvt")), test::Fails(Errc::not_dovetail).in(folder_.path("a.dvt")));
+    EXPECT_THAT(open_error(folder_.path("a.dvt")), Fails(Errc::not_dovetail).in(folder_.path("a.dvt")));
   }
 }
 
@@ -435,9 +432,9 @@ TEST_F(DatasetTest, FilesOfAnotherKindAreNoDamage) {
   for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
     write_file(folder_.path("a.tar"), content);
     const Error error = open_error(folder_.path("a.tar"));
-    EXPECT_THAT(error, test::Fails(Errc::foreign_file).of(ErrorKind::usage).in(folder_.path("a.tar")));
-    EXPECT_THAT(verify(folder_.path("a.tar")), test::Fails(Errc::foreign_file));
-    EXPECT_THAT(describe_shard(folder_.path("a.tar")), test::Fails(Errc::foreign_file));
+    EXPECT_THAT(error, Fails(Errc::foreign_file).of(ErrorKind::usage).in(folder_.path("a.tar")));
+    EXPECT_THAT(verify(folder_.path("a.tar")), Fails(Errc::foreign_file));
+    EXPECT_THAT(describe_shard(folder_.path("a.tar")), Fails(Errc::foreign_file));
   }
 }
 
@@ -467,7 +464,7 @@ TEST_F(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
     infos.back().file_id = format::make_file_id(sample_dataset_id(), shard);
   }
   write_manifest(folder_.path("too_many.dvt"), infos);
-  EXPECT_THAT(open_error(folder_.path("too_many.dvt")), test::Fails(Errc::bad_length));
+  EXPECT_THAT(open_error(folder_.path("too_many.dvt")), Fails(Errc::bad_length));
 
   infos.pop_back();
   write_manifest(folder_.path("most.dvt"), infos);
@@ -477,4 +474,4 @@ TEST_F(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -17,11 +17,10 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace test;
 
 struct Change {
   const char* field;
@@ -33,7 +32,7 @@ void PrintTo(const Change& change, std::ostream* out) {
 }
 
 // Changes that leave the entry plausible in itself, so that only the shard can contradict it.
-class ManifestDisagreementTest : public testing::TestWithParam<Change> {};
+class ManifestDisagreementTest : public ::testing::TestWithParam<Change> {};
 
 TEST_P(ManifestDisagreementTest, OpeningTheShardNamesTheFieldAndBothValues) {
   TempFolder folder;
@@ -44,12 +43,12 @@ TEST_P(ManifestDisagreementTest, OpeningTheShardNamesTheFieldAndBothValues) {
   EXPECT_TRUE(detail::open_shard(dataset, 0));
 
   const auto shard = detail::open_shard(dataset, 1);
-  ASSERT_THAT(shard, test::Fails(Errc::manifest_mismatch).in(folder.path("shard-1.dvt")));
+  ASSERT_THAT(shard, Fails(Errc::manifest_mismatch).in(folder.path("shard-1.dvt")));
   const std::string detail = shard.error().detail();  // error() returns a copy
   EXPECT_EQ(detail.find(std::string(GetParam().field) + ": the manifest says "), 0u) << detail;
   EXPECT_NE(detail.find(", the shard "), std::string::npos) << detail;
 
-  EXPECT_THAT(RecordReader::open(dataset, 1), test::Fails(Errc::manifest_mismatch));
+  EXPECT_THAT(RecordReader::open(dataset, 1), Fails(Errc::manifest_mismatch));
 }
 
 TEST_P(ManifestDisagreementTest, VerifyReportsItAndLosesNoRecord) {
@@ -65,30 +64,30 @@ TEST_P(ManifestDisagreementTest, VerifyReportsItAndLosesNoRecord) {
   EXPECT_EQ(report.records, 40u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fields, ManifestDisagreementTest,
-                         testing::Values(Change{"file_bytes", [](ShardInfo& shard) { ++shard.file_bytes; }},
-                                         Change{"records", [](ShardInfo& shard) { --shard.records; }},
-                                         Change{"blocks", [](ShardInfo& shard) { ++shard.blocks; }},
-                                         Change{"run_records", [](ShardInfo& shard) { ++shard.run_records; }},
-                                         Change{"raw_bytes", [](ShardInfo& shard) { --shard.raw_bytes; }},
-                                         Change{"stored_bytes", [](ShardInfo& shard) { --shard.stored_bytes; }},
-                                         Change{"min_record_bytes", [](ShardInfo& shard) { ++shard.min_record_bytes; }},
-                                         Change{"max_record_bytes", [](ShardInfo& shard) { ++shard.max_record_bytes; }},
-                                         Change{"max_block_raw", [](ShardInfo& shard) { ++shard.max_block_raw; }},
-                                         Change{"max_block_stored", [](ShardInfo& shard) { ++shard.max_block_stored; }},
-                                         Change{"max_block_records",
-                                                [](ShardInfo& shard) { ++shard.max_block_records; }},
-                                         Change{"fingerprint", [](ShardInfo& shard) { ++shard.fingerprint; }}),
-                         [](const auto& c) { return std::string(c.param.field); });
+INSTANTIATE_TEST_SUITE_P(
+    Fields, ManifestDisagreementTest,
+    ::testing::Values(Change{"file_bytes", [](ShardInfo& shard) { ++shard.file_bytes; }},
+                      Change{"records", [](ShardInfo& shard) { --shard.records; }},
+                      Change{"blocks", [](ShardInfo& shard) { ++shard.blocks; }},
+                      Change{"run_records", [](ShardInfo& shard) { ++shard.run_records; }},
+                      Change{"raw_bytes", [](ShardInfo& shard) { --shard.raw_bytes; }},
+                      Change{"stored_bytes", [](ShardInfo& shard) { --shard.stored_bytes; }},
+                      Change{"min_record_bytes", [](ShardInfo& shard) { ++shard.min_record_bytes; }},
+                      Change{"max_record_bytes", [](ShardInfo& shard) { ++shard.max_record_bytes; }},
+                      Change{"max_block_raw", [](ShardInfo& shard) { ++shard.max_block_raw; }},
+                      Change{"max_block_stored", [](ShardInfo& shard) { ++shard.max_block_stored; }},
+                      Change{"max_block_records", [](ShardInfo& shard) { ++shard.max_block_records; }},
+                      Change{"fingerprint", [](ShardInfo& shard) { ++shard.fingerprint; }}),
+    [](const auto& c) { return std::string(c.param.field); });
 
-using ManifestTest = test::FolderTest;
+using ManifestTest = FolderTest;
 
 TEST_F(ManifestTest, AShardThatWasExchangedIsFound) {
   write_dataset(folder_.path(), 3, 20);
   fs::copy_file(folder_.path("shard-2.dvt"), folder_.path("shard-1.dvt"), fs::copy_options::overwrite_existing);
   const Dataset dataset = Dataset::open(folder_.path()).value();
   const auto shard = detail::open_shard(dataset, 1);
-  ASSERT_THAT(shard, test::Fails(Errc::manifest_mismatch));
+  ASSERT_THAT(shard, Fails(Errc::manifest_mismatch));
   EXPECT_EQ(shard.error().detail().find("file_id"), 0u) << shard.error().detail();
 }
 
@@ -98,12 +97,12 @@ TEST_F(ManifestTest, WithoutAManifestAChangedShardHasChanged) {
   const Dataset dataset = Dataset::open(folder_.path()).value();
   spec.records.pop_back();
   write_shard(folder_.path(), "a.dvt", spec);
-  EXPECT_THAT(detail::open_shard(dataset, 0), test::Fails(Errc::file_changed));
+  EXPECT_THAT(detail::open_shard(dataset, 0), Fails(Errc::file_changed));
 }
 
 void expect_refused(const TempFolder& folder, const std::vector<ShardInfo>& infos, Errc code, const char* named) {
   write_manifest(folder.path("manifest.dvt"), infos);
-  EXPECT_THAT(Dataset::open(folder.path()), test::Fails(code).in(folder.path("manifest.dvt")).saying(named));
+  EXPECT_THAT(Dataset::open(folder.path()), Fails(code).in(folder.path("manifest.dvt")).saying(named));
 }
 
 TEST_F(ManifestTest, ShardsOfAnotherDatasetAreRefused) {
@@ -126,7 +125,7 @@ TEST_F(ManifestTest, NamesThatLeaveTheFolderAreRefusedUnlessAllowed) {
     std::vector<ShardInfo> changed = infos;
     changed[1].name = name;
     write_manifest(folder_.path("data/manifest.dvt"), changed);
-    EXPECT_THAT(Dataset::open(folder_.path("data")), test::Fails(Errc::outside_dataset).saying(name)) << name;
+    EXPECT_THAT(Dataset::open(folder_.path("data")), Fails(Errc::outside_dataset).saying(name)) << name;
     EXPECT_TRUE(Dataset::open(folder_.path("data"), {.allow_outside = true})) << name;
   }
   std::vector<ShardInfo> changed = infos;
@@ -152,7 +151,7 @@ TEST_F(ManifestTest, LinksThatLeaveTheFolderAreRefusedUnlessAllowed) {
   fs::create_symlink("../elsewhere.dvt", folder_.path("data/shard-1.dvt"));
 
   const Dataset strict = Dataset::open(folder_.path("data")).value();
-  EXPECT_THAT(detail::open_shard(strict, 1), test::Fails(Errc::outside_dataset).in(folder_.path("data/shard-1.dvt")));
+  EXPECT_THAT(detail::open_shard(strict, 1), Fails(Errc::outside_dataset).in(folder_.path("data/shard-1.dvt")));
 
   const Dataset lenient = Dataset::open(folder_.path("data"), {.allow_outside = true}).value();
   EXPECT_TRUE(detail::open_shard(lenient, 1));
@@ -165,8 +164,7 @@ TEST_F(ManifestTest, AnIndexBesideAShardThatLiesOutsideIsRefusedUnlessAllowed) {
 
   const Dataset strict = Dataset::open(folder_.path("data")).value();
   EXPECT_TRUE(detail::open_shard(strict, 0));
-  EXPECT_THAT(detail::open_shard(strict, 1),
-              test::Fails(Errc::outside_dataset).in(folder_.path("data/shard-1.dvt.dvi")))
+  EXPECT_THAT(detail::open_shard(strict, 1), Fails(Errc::outside_dataset).in(folder_.path("data/shard-1.dvt.dvi")))
       << "what begins as a TFRecord is read by its index";
 
   const Dataset lenient = Dataset::open(folder_.path("data"), {.allow_outside = true}).value();
@@ -187,20 +185,20 @@ TEST_F(ManifestTest, AMissingShardIsTheSystemsError) {
   write_dataset(folder_.path(), 2, 5);
   fs::remove(folder_.path("shard-1.dvt"));
   const auto shard = detail::open_shard(Dataset::open(folder_.path()).value(), 1);
-  ASSERT_THAT(shard, test::Fails(boost::system::errc::no_such_file_or_directory).in(folder_.path("shard-1.dvt")));
+  ASSERT_THAT(shard, Fails(boost::system::errc::no_such_file_or_directory).in(folder_.path("shard-1.dvt")));
 }
 
 TEST_F(ManifestTest, AShardNamedManifestIsNotOne) {
   ShardSpec spec{.records = numbered_records(4)};
   write_shard(folder_.path(), "manifest.dvt", spec);
-  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails(Errc::unknown_format).saying("'text'"));
+  EXPECT_THAT(Dataset::open(folder_.path()), Fails(Errc::unknown_format).saying("'text'"));
 }
 
 TEST_F(ManifestTest, EntriesThatAreNoMessagesAreNamedByNumber) {
   ShardSpec manifest{.records = {"\xFF\xFF\xFF"}, .metadata = {format::kManifestRecordType, "sample", {}}};
   write_shard(folder_.path(), "manifest.dvt", manifest);
   const auto dataset = Dataset::open(folder_.path());
-  ASSERT_THAT(dataset, test::Fails(Errc::bad_message));
+  ASSERT_THAT(dataset, Fails(Errc::bad_message));
   EXPECT_EQ(dataset.error().detail().find("entry 0"), 0u) << dataset.error().to_string();
 }
 
@@ -208,7 +206,7 @@ TEST_F(ManifestTest, OverlongEntriesAreRefusedUnread) {
   ShardSpec manifest{.records = {std::string(format::kMaxManifestEntryBytes + 1, 'x')},
                      .metadata = {format::kManifestRecordType, "sample", {}}};
   write_shard(folder_.path(), "manifest.dvt", manifest);
-  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails(Errc::bad_length));
+  EXPECT_THAT(Dataset::open(folder_.path()), Fails(Errc::bad_length));
 }
 
 TEST_F(ManifestTest, DamageInTheManifestIsDamage) {
@@ -216,9 +214,9 @@ TEST_F(ManifestTest, DamageInTheManifestIsDamage) {
   const std::string path = folder_.path("manifest.dvt");
   flip_bit(path, as_chars(read_file(path)).find("shard-1"));
   const auto dataset = Dataset::open(folder_.path());
-  ASSERT_THAT(dataset, test::Fails(Errc::payload_checksum).in(folder_.path("manifest.dvt")));
+  ASSERT_THAT(dataset, Fails(Errc::payload_checksum).in(folder_.path("manifest.dvt")));
   EXPECT_TRUE(dataset.error().offset().has_value());
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

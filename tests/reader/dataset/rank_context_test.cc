@@ -6,7 +6,7 @@
 
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -44,7 +44,7 @@ void PrintTo(const LauncherCase& c, std::ostream* out) {
   *out << c.name;
 }
 
-class RankContextLauncherTest : public testing::TestWithParam<LauncherCase> {};
+class RankContextLauncherTest : public ::testing::TestWithParam<LauncherCase> {};
 
 TEST_P(RankContextLauncherTest, TellsTheProcess) {
   const auto context = context_from(GetParam().variables).value();
@@ -57,7 +57,7 @@ TEST_P(RankContextLauncherTest, TellsTheProcess) {
 
 INSTANTIATE_TEST_SUITE_P(
     Launchers, RankContextLauncherTest,
-    testing::Values(
+    ::testing::Values(
         LauncherCase{"Nothing", {}, {0, 1, 0, 1, "no launcher"}},
         LauncherCase{"Torchrun", kTorchrun, {5, 8, 1, 4, "torchrun"}},
         LauncherCase{"OpenMpi", kOpenMpi, {3, 6, 0, 3, "Open MPI"}},
@@ -96,10 +96,10 @@ void PrintTo(const BadCase& c, std::ostream* out) {
   *out << c.name;
 }
 
-class RankContextErrorTest : public testing::TestWithParam<BadCase> {};
+class RankContextErrorTest : public ::testing::TestWithParam<BadCase> {};
 
 TEST_P(RankContextErrorTest, NamesTheVariable) {
-  EXPECT_THAT(context_from(GetParam().variables), test::Fails(Errc::invalid_option).saying(GetParam().named));
+  EXPECT_THAT(context_from(GetParam().variables), Fails(Errc::invalid_option).saying(GetParam().named));
 }
 
 Variables with(Variables variables, const std::string& name, const std::string& value) {
@@ -114,36 +114,36 @@ Variables without(Variables variables, const std::string& name) {
 
 INSTANTIATE_TEST_SUITE_P(
     Errors, RankContextErrorTest,
-    testing::Values(BadCase{"NoRank", without(kTorchrun, "RANK"), "RANK"},
-                    BadCase{"NoWorld", without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE"},
-                    BadCase{"NoLocalRank", without(kTorchrun, "LOCAL_RANK"), "LOCAL_RANK"},
-                    BadCase{"NoLocalWorld", without(kTorchrun, "LOCAL_WORLD_SIZE"), "LOCAL_WORLD_SIZE"},
-                    BadCase{"NoOpenMpiRank", without(kOpenMpi, "OMPI_COMM_WORLD_RANK"), "OMPI_COMM_WORLD_RANK"},
-                    BadCase{"NoSlurmWorld", without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS"},
-                    BadCase{"NoPmiWorld", without(kPmi, "PMI_SIZE"), "PMI_SIZE"},
-                    BadCase{"PartOfTorchrunInASingleSlurmTask", without(kTorchrun, "RANK") + kSlurmSingle, "RANK"},
-                    BadCase{"Empty", with(kTorchrun, "RANK", ""), "RANK"},
-                    BadCase{"Word", with(kTorchrun, "RANK", "first"), "RANK"},
-                    BadCase{"Negative", with(kTorchrun, "RANK", "-1"), "RANK"},
-                    BadCase{"Space", with(kTorchrun, "RANK", " 1"), "RANK"},
-                    BadCase{"Tail", with(kTorchrun, "RANK", "1x"), "RANK"},
-                    BadCase{"Overflow", with(kTorchrun, "WORLD_SIZE", "4294967296"), "WORLD_SIZE"},
-                    BadCase{"WorldOfNone", with(kOpenMpi, "OMPI_COMM_WORLD_SIZE", "0"), "OMPI_COMM_WORLD_SIZE"},
-                    BadCase{"RankBeyondWorld", with(kTorchrun, "RANK", "8"),
-                            "RANK = '8': it must be a number from 0 to 7"},
-                    BadCase{"LocalRankBeyondLocalWorld", with(kTorchrun, "LOCAL_RANK", "4"), "LOCAL_RANK"},
-                    BadCase{"LocalWorldBeyondWorld", with(kTorchrun, "LOCAL_WORLD_SIZE", "9"), "LOCAL_WORLD_SIZE"},
-                    BadCase{"SlurmLocalRankBeyondItsNode", with(kSlurm, "SLURM_LOCALID", "8"), "SLURM_LOCALID"},
-                    BadCase{"SlurmStepThatIsNoList",
-                            kSlurm + Variables{{"SLURM_NODEID", "0"}, {"SLURM_STEP_TASKS_PER_NODE", "many"}},
-                            "SLURM_STEP_TASKS_PER_NODE"},
-                    BadCase{"SlurmNodeBeyondTheList",
-                            kSlurm + Variables{{"SLURM_NODEID", "4"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x4)"}},
-                            "SLURM_STEP_TASKS_PER_NODE"}),
+    ::testing::Values(BadCase{"NoRank", without(kTorchrun, "RANK"), "RANK"},
+                      BadCase{"NoWorld", without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE"},
+                      BadCase{"NoLocalRank", without(kTorchrun, "LOCAL_RANK"), "LOCAL_RANK"},
+                      BadCase{"NoLocalWorld", without(kTorchrun, "LOCAL_WORLD_SIZE"), "LOCAL_WORLD_SIZE"},
+                      BadCase{"NoOpenMpiRank", without(kOpenMpi, "OMPI_COMM_WORLD_RANK"), "OMPI_COMM_WORLD_RANK"},
+                      BadCase{"NoSlurmWorld", without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS"},
+                      BadCase{"NoPmiWorld", without(kPmi, "PMI_SIZE"), "PMI_SIZE"},
+                      BadCase{"PartOfTorchrunInASingleSlurmTask", without(kTorchrun, "RANK") + kSlurmSingle, "RANK"},
+                      BadCase{"Empty", with(kTorchrun, "RANK", ""), "RANK"},
+                      BadCase{"Word", with(kTorchrun, "RANK", "first"), "RANK"},
+                      BadCase{"Negative", with(kTorchrun, "RANK", "-1"), "RANK"},
+                      BadCase{"Space", with(kTorchrun, "RANK", " 1"), "RANK"},
+                      BadCase{"Tail", with(kTorchrun, "RANK", "1x"), "RANK"},
+                      BadCase{"Overflow", with(kTorchrun, "WORLD_SIZE", "4294967296"), "WORLD_SIZE"},
+                      BadCase{"WorldOfNone", with(kOpenMpi, "OMPI_COMM_WORLD_SIZE", "0"), "OMPI_COMM_WORLD_SIZE"},
+                      BadCase{"RankBeyondWorld", with(kTorchrun, "RANK", "8"),
+                              "RANK = '8': it must be a number from 0 to 7"},
+                      BadCase{"LocalRankBeyondLocalWorld", with(kTorchrun, "LOCAL_RANK", "4"), "LOCAL_RANK"},
+                      BadCase{"LocalWorldBeyondWorld", with(kTorchrun, "LOCAL_WORLD_SIZE", "9"), "LOCAL_WORLD_SIZE"},
+                      BadCase{"SlurmLocalRankBeyondItsNode", with(kSlurm, "SLURM_LOCALID", "8"), "SLURM_LOCALID"},
+                      BadCase{"SlurmStepThatIsNoList",
+                              kSlurm + Variables{{"SLURM_NODEID", "0"}, {"SLURM_STEP_TASKS_PER_NODE", "many"}},
+                              "SLURM_STEP_TASKS_PER_NODE"},
+                      BadCase{"SlurmNodeBeyondTheList",
+                              kSlurm + Variables{{"SLURM_NODEID", "4"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x4)"}},
+                              "SLURM_STEP_TASKS_PER_NODE"}),
     [](const auto& c) { return std::string(c.param.name); });
 
 TEST(RankContextTest, AWholeButWrongSetIsNotPassedOver) {
-  EXPECT_THAT(context_from(with(kTorchrun, "RANK", "99") + kOpenMpi), test::Fails().saying("RANK"));
+  EXPECT_THAT(context_from(with(kTorchrun, "RANK", "99") + kOpenMpi), Fails().saying("RANK"));
 }
 
 TEST(RankContextTest, ReadsTheProcessEnvironment) {
@@ -157,4 +157,4 @@ TEST(RankContextTest, ReadsTheProcessEnvironment) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

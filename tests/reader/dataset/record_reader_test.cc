@@ -11,13 +11,12 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace test;
 
-class RecordReaderTest : public test::FolderTest {
+class RecordReaderTest : public FolderTest {
  protected:
   std::string shard(const ShardSpec& spec) {
     write_shard(folder_.path(), "a.dvt", spec);
@@ -89,7 +88,7 @@ TEST_F(RecordReaderTest, SeekingBeyondTheEndChangesNothing) {
   const Records records = numbered_records(5);
   RecordReader reader = RecordReader::open(shard(records)).value();
   ASSERT_TRUE(reader.seek(2));
-  EXPECT_THAT(reader.seek(6), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(reader.seek(6), Fails(Errc::invalid_option));
   EXPECT_EQ(text_of(reader.next()), records[2]);
   ASSERT_TRUE(reader.seek(5));
   EXPECT_FALSE(reader.next().value().has_value());
@@ -102,7 +101,7 @@ TEST_F(RecordReaderTest, DamageNamesFileOffsetAndRecordsAndStays) {
   RecordReader reader = RecordReader::open(path).value();
   EXPECT_EQ(read_records(reader), numbered_records(3));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(reader.next(), test::Fails(Errc::payload_checksum).in(path).at(block.offset).saying("records [3, 6)"));
+    EXPECT_THAT(reader.next(), Fails(Errc::payload_checksum).in(path).at(block.offset).saying("records [3, 6)"));
   }
   EXPECT_EQ(reader.position(), 3u);
 }
@@ -150,7 +149,7 @@ TEST_F(RecordReaderTest, BlocksThatChangedPlacesAreFound) {
                    bytes.begin() + static_cast<std::ptrdiff_t>(blocks[1].offset));
   write_file(path, as_chars(bytes));
   RecordReader reader = RecordReader::open(path).value();
-  EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(reader.next(), Fails(Errc::misplaced_block));
 }
 
 TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
@@ -162,7 +161,7 @@ TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
   bytes.replace(block.offset, 64, as_chars(make_shard(spec).bytes), block.offset, 64);
   write_file(path, bytes);
   RecordReader reader = RecordReader::open(path).value();
-  EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
+  EXPECT_THAT(reader.next(), Fails(Errc::misplaced_block));
 }
 
 TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
@@ -172,15 +171,15 @@ TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
   EXPECT_EQ(text_of(reader.next()), "");
   damage(block.offset + 64);
   ASSERT_TRUE(reader.seek(3));
-  EXPECT_THAT(reader.next(), test::Fails(Errc::file_changed));
+  EXPECT_THAT(reader.next(), Fails(Errc::file_changed));
   fs::resize_file(path, block.offset + 10);
   ASSERT_TRUE(reader.seek(3));
-  EXPECT_THAT(reader.next(), test::Fails(Errc::file_changed));
+  EXPECT_THAT(reader.next(), Fails(Errc::file_changed));
 }
 
 TEST_F(RecordReaderTest, RunsMustBeMadeOfWholeBlocks) {
   ShardSpec spec{.records = numbered_records(9), .run_records = 4, .block_records = 3, .blocks_cross_runs = true};
-  EXPECT_THAT(RecordReader::open(shard(spec)), test::Fails(Errc::index_mismatch));
+  EXPECT_THAT(RecordReader::open(shard(spec)), Fails(Errc::index_mismatch));
 }
 
 TEST_F(RecordReaderTest, HeaderAndEndMustBeOfOneFile) {
@@ -190,20 +189,19 @@ TEST_F(RecordReaderTest, HeaderAndEndMustBeOfOneFile) {
   spec.dataset_id.bytes[3] ^= 1;
   bytes.replace(0, 64, as_chars(make_shard(spec).bytes), 0, 64);
   write_file(path, bytes);
-  EXPECT_THAT(RecordReader::open(path), test::Fails(Errc::index_mismatch));
+  EXPECT_THAT(RecordReader::open(path), Fails(Errc::index_mismatch));
 }
 
 TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
   const std::string path = shard(numbered_records(9));
   fs::resize_file(path, fs::file_size(path) - 64);
-  EXPECT_THAT(RecordReader::open(path),
-              test::Fails(Errc::unfinished).at(fs::file_size(path)).saying("can be recovered"));
+  EXPECT_THAT(RecordReader::open(path), Fails(Errc::unfinished).at(fs::file_size(path)).saying("can be recovered"));
 }
 
 TEST_F(RecordReaderTest, AHugeFileWithoutATrailerCostsNothing) {
   const std::string path = shard(numbered_records(9));
   fs::resize_file(path, std::uintmax_t{1} << 40);
-  EXPECT_THAT(RecordReader::open(path), test::Fails(Errc::unfinished));
+  EXPECT_THAT(RecordReader::open(path), Fails(Errc::unfinished));
 }
 
 TEST_F(RecordReaderTest, IndexesLongerThanTheTailAreRead) {
@@ -238,9 +236,9 @@ TEST_F(RecordReaderTest, MayBeMoved) {
   EXPECT_EQ(text_of(reader.next()), "");
   RecordReader moved = std::move(reader);
   EXPECT_EQ(text_of(moved.next()), numbered_records(4)[1]);
-  EXPECT_THAT(reader.next(), test::Fails(Errc::closed));  // NOLINT(bugprone-use-after-move)
-  EXPECT_THAT(reader.seek(0), test::Fails(Errc::closed));
+  EXPECT_THAT(reader.next(), Fails(Errc::closed));  // NOLINT(bugprone-use-after-move)
+  EXPECT_THAT(reader.seek(0), Fails(Errc::closed));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

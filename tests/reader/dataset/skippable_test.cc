@@ -18,10 +18,9 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using namespace test;
 using format::BlockHeader;
 using format::BlockType;
 
@@ -96,7 +95,7 @@ Block unknown_block(std::uint64_t file_id, const std::string& body) {
   return block;
 }
 
-class SkippableBlockTest : public test::FolderTest {
+class SkippableBlockTest : public FolderTest {
  protected:
   SkippableBlockTest() {
     const SampleShard shard = make_shard({.records = numbered_records(10)});
@@ -142,4 +141,4 @@ TEST_F(SkippableBlockTest, VerifyChecksItAllTheSame) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -16,17 +16,16 @@
 #include "tests/support/sample_shards.h"
 #include "tests/support/tfrecords.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace test;
 
 std::vector<BlockInfo> blocks_of(const std::string& path) {
   return describe_shard(path).value().blocks;
 }
 
-using VerifyTest = test::FolderTest;
+using VerifyTest = FolderTest;
 
 TEST_F(VerifyTest, AGoodDatasetIsGood) {
   write_dataset(folder_.path(), 3, 20);
@@ -45,14 +44,14 @@ TEST_F(VerifyTest, AShardInTheManifestsPlaceIsNotGood) {
   write_dataset(folder_.path(), 3, 20);
   fs::copy(folder_.path("shard-0.dvt"), folder_.path("manifest.dvt"), fs::copy_options::overwrite_existing);
   for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt")}) {
-    EXPECT_THAT(verify(path), test::Fails(Errc::unknown_format).in(folder_.path("manifest.dvt"))) << path;
+    EXPECT_THAT(verify(path), Fails(Errc::unknown_format).in(folder_.path("manifest.dvt"))) << path;
   }
 }
 
 TEST_F(VerifyTest, IsCancelledBetweenShards) {
   write_dataset(folder_.path(), 3, 20);
   int asked = 0;
-  EXPECT_THAT(verify(folder_.path(), 1, [&] { return ++asked == 2; }), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(verify(folder_.path(), 1, [&] { return ++asked == 2; }), Fails(ErrorKind::cancelled));
   EXPECT_EQ(asked, 2);
 }
 
@@ -61,7 +60,7 @@ TEST_F(VerifyTest, IsCancelledWhileFilesAreSorted) {
   fs::remove(folder_.path("manifest.dvt"));
   for (const std::string& path : {folder_.path(), folder_.path("*.dvt")}) {
     int asked = 0;
-    EXPECT_THAT(verify(path, 1, [&] { return ++asked == 4; }), test::Fails(ErrorKind::cancelled))
+    EXPECT_THAT(verify(path, 1, [&] { return ++asked == 4; }), Fails(ErrorKind::cancelled))
         << "each file is opened to be sorted, and then to be read";
     EXPECT_EQ(asked, 4);
   }
@@ -225,7 +224,7 @@ TEST_F(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
   EXPECT_EQ(report.unreadable[0].path(), folder_.path("d/b/shard-0.dvt"));
   EXPECT_EQ(report.unreadable[0].code(), boost::system::errc::permission_denied);
   EXPECT_EQ(report.records, 20u);
-  EXPECT_THAT(Dataset::open(folder_.path("d/*/*.dvt")), test::Fails().in(folder_.path("d/b/shard-0.dvt")));
+  EXPECT_THAT(Dataset::open(folder_.path("d/*/*.dvt")), Fails().in(folder_.path("d/b/shard-0.dvt")));
 
   // What may be a folder with shards, or a dataset of its own, is an error.
   const Error unknown = verify(folder_.path("d")).error();
@@ -308,7 +307,7 @@ TEST_F(VerifyTest, AManifestThatLeavesItsFolderIsNotFollowed) {
   std::vector<ShardInfo> infos = write_dataset(folder_.path(), 2, 20);
   infos[1].name = "../shard-1.dvt";
   write_manifest(folder_.path("manifest.dvt"), infos);
-  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::outside_dataset));
+  EXPECT_THAT(verify(folder_.path()), Fails(Errc::outside_dataset));
 }
 
 TEST_F(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
@@ -326,7 +325,7 @@ TEST_F(VerifyTest, AFolderAboveDatasetsIsNotJudgedAsOne) {
   write_dataset(folder_.path("train"), 3, 20);
   write_dataset(folder_.path("val"), 1, 20);
   fs::remove(folder_.path("train/shard-1.dvt"));
-  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::several_datasets));
+  EXPECT_THAT(verify(folder_.path()), Fails(Errc::several_datasets));
 }
 
 TEST_F(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
@@ -350,9 +349,9 @@ TEST_F(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
 }
 
 TEST_F(VerifyTest, NothingToVerifyIsAnError) {
-  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::empty_input));
-  EXPECT_THAT(verify(folder_.path("nothing")), test::Fails(boost::system::errc::no_such_file_or_directory));
+  EXPECT_THAT(verify(folder_.path()), Fails(Errc::empty_input));
+  EXPECT_THAT(verify(folder_.path("nothing")), Fails(boost::system::errc::no_such_file_or_directory));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -11,10 +11,8 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using namespace test;
 
 Records mixed_records() {
   Records records = numbered_records(3000);
@@ -33,7 +31,7 @@ DatasetInfo write(const std::string& folder, const Records& records, Codec codec
   return writer.finish().value();
 }
 
-using WrittenDatasetTest = test::FolderTest;
+using WrittenDatasetTest = FolderTest;
 
 TEST_F(WrittenDatasetTest, ComesBackAsItWasWritten) {
   const Records records = mixed_records();
@@ -77,11 +75,11 @@ TEST_F(WrittenDatasetTest, AnUnfinishedDatasetDoesNotOpen) {
   ASSERT_TRUE(writer.append(as_bytes("one")));
   ASSERT_TRUE(writer.next_shard());
   for (const char* name : {"data", "data.partial"}) {
-    EXPECT_THAT(Dataset::open(folder_.path(name)), test::Fails(Errc::unfinished).in(folder_.path("data.partial")));
+    EXPECT_THAT(Dataset::open(folder_.path(name)), Fails(Errc::unfinished).in(folder_.path("data.partial")));
   }
   ASSERT_TRUE(writer.finish());
   EXPECT_EQ(Dataset::open(folder_.path("data")).value().records(), 1u);
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

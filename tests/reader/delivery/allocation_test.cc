@@ -11,23 +11,21 @@
 #include "tests/support/gated_storage.h"
 #include "tests/support/replaced_new.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::GatedStorage;
-
-class SteadyReadingTest : public test::FolderTest {
+class SteadyReadingTest : public FolderTest {
  protected:
   static constexpr std::uint64_t kRecords = 1 << 16;
   static constexpr std::uint64_t kRunRecords = 1024;
 
   SteadyReadingTest()
-      : dataset_(testing::make_sample(folder_.path("data"), {.shard_records = {kRecords},
-                                                             .min_bytes = 8,
-                                                             .max_bytes = 24,
-                                                             .codec = Codec::none,
-                                                             .block_bytes = 16384,
-                                                             .run_records = kRunRecords})) {}
+      : dataset_(make_sample(folder_.path("data"), {.shard_records = {kRecords},
+                                                    .min_bytes = 8,
+                                                    .max_bytes = 24,
+                                                    .codec = Codec::none,
+                                                    .block_bytes = 16384,
+                                                    .run_records = kRunRecords})) {}
 
   struct Cost {
     std::uint64_t allocations = 0;
@@ -44,7 +42,7 @@ class SteadyReadingTest : public test::FolderTest {
                           .registration = Registration::off};
     GatedStorage* storage = nullptr;
     const std::unique_ptr<detail::RankReader> engine =
-        testing::open_engine(dataset_, options, [&](std::unique_ptr<detail::Storage> inner) {
+        open_engine(dataset_, options, [&](std::unique_ptr<detail::Storage> inner) {
           auto counting = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::yes);
           storage = counting.get();
           return counting;
@@ -52,11 +50,11 @@ class SteadyReadingTest : public test::FolderTest {
     while (engine->next().value().has_value()) {
     }
     Cost cost;
-    cost.allocations = testing::allocations();
+    cost.allocations = test::allocations();
     cost.tries = storage->counts().tries;
     cost.reads = engine->stats().reads;
     while (engine->next().value().has_value()) ++cost.batches;
-    cost.allocations = testing::allocations() - cost.allocations;
+    cost.allocations = test::allocations() - cost.allocations;
     cost.tries = storage->counts().tries - cost.tries;
     cost.reads = engine->stats().reads - cost.reads;
     return cost;
@@ -81,8 +79,7 @@ TEST_F(SteadyReadingTest, AllocatesForBatchesAndRunsAndNeverForRecords) {
 }
 
 TEST_F(SteadyReadingTest, AsksStorageOnceForEachExtentAndNeverForARecord) {
-  if (!testing::can_read_without_waiting(dataset_.shard_path(0)))
-    GTEST_SKIP() << "no reads of the page cache alone here";
+  if (!can_read_without_waiting(dataset_.shard_path(0))) GTEST_SKIP() << "no reads of the page cache alone here";
   const Cost cost = second_epoch(256);
   EXPECT_EQ(cost.tries, cost.reads);
   // A block has some 16 KiB, so an epoch of 1 MiB takes some 64 extents; planning ahead moves a few
@@ -91,4 +88,4 @@ TEST_F(SteadyReadingTest, AsksStorageOnceForEachExtentAndNeverForARecord) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

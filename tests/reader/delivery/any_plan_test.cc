@@ -26,14 +26,12 @@
 #include "tests/support/gated_storage.h"
 #include "tests/support/shuffled_storage.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using detail::RankReader;
-using testing::GatedStorage;
 
-testing::SampleShape fixed(std::uint32_t bytes, Codec codec, std::uint32_t block_bytes,
-                           std::uint64_t run_records = 16) {
+SampleShape fixed(std::uint32_t bytes, Codec codec, std::uint32_t block_bytes, std::uint64_t run_records = 16) {
   return {{601, 177, 0, 912, 1, 240}, bytes, bytes, codec, block_bytes, run_records};
 }
 
@@ -102,24 +100,24 @@ class Holder {
 };
 
 struct PlannedSample {
-  testing::SampleShape shape;
+  SampleShape shape;
   Dataset dataset;
 };
 
 const std::vector<PlannedSample>& samples() {
-  static const testing::TempFolder folder;
+  static const TempFolder folder;
   static const std::vector<PlannedSample> all = [] {
     const auto sized = [](std::uint32_t min, std::uint32_t max, Codec codec, std::uint32_t block_bytes) {
-      return testing::SampleShape{{160, 47, 0, 191, 1, 64}, min, max, codec, block_bytes, 7};
+      return SampleShape{{160, 47, 0, 191, 1, 64}, min, max, codec, block_bytes, 7};
     };
     std::vector<PlannedSample> made;
-    for (const testing::SampleShape& shape :
+    for (const SampleShape& shape :
          {fixed(300, Codec::none, 4096), fixed(1024, Codec::none, 8192), fixed(300, Codec::snappy, 4096),
           fixed(1024, Codec::snappy, 8192, 32), fixed(1000, Codec::none, 16384, 48), fixed(256, Codec::snappy, 1024, 1),
           fixed(16, Codec::snappy, 1024), sized(0, 900, Codec::snappy, 4096), sized(0, 200, Codec::none, 1024),
           sized(10, 40'000, Codec::none, 4096), sized(20'000, 20'000, Codec::none, 4096),
           sized(10, 40'000, Codec::snappy, 4096), sized(20'000, 20'000, Codec::snappy, 4096)}) {
-      made.push_back({shape, testing::make_sample(folder.path(std::to_string(made.size())), shape)});
+      made.push_back({shape, make_sample(folder.path(std::to_string(made.size())), shape)});
     }
     return made;
   }();
@@ -147,12 +145,12 @@ ReaderOptions draw_options(std::mt19937_64& random) {
   return options;
 }
 
-testing::WrapStorage draw_storage(std::mt19937_64& random) {
+WrapStorage draw_storage(std::mt19937_64& random) {
   return [kind = random() % 4, seed = random()](std::unique_ptr<detail::Storage> inner) {
     if (kind == 0) return inner;
     if (kind == 1) inner = std::make_unique<LateOpening>(std::move(inner));
     if (kind == 2) inner = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no);
-    if (kind >= 2) inner = std::make_unique<testing::ShuffledStorage>(std::move(inner), seed);
+    if (kind >= 2) inner = std::make_unique<ShuffledStorage>(std::move(inner), seed);
     return inner;
   };
 }
@@ -168,29 +166,29 @@ std::uint64_t least_memory(const Dataset& dataset, ReaderOptions options) {
   return enough;
 }
 
-void expect_rows(const PlannedSample& sample, const ReaderOptions& options, const testing::WrapStorage& wrap) {
-  const std::unique_ptr<RankReader> reader = testing::open_engine(sample.dataset, options, wrap).value();
+void expect_rows(const PlannedSample& sample, const ReaderOptions& options, const WrapStorage& wrap) {
+  const std::unique_ptr<RankReader> reader = open_engine(sample.dataset, options, wrap).value();
   Holder held(options, options.plan.seed);
   for (std::uint32_t epoch = options.start.epoch; epoch < options.start.epoch + options.epochs; ++epoch) {
-    testing::Rows rows;
+    Rows rows;
     for (;;) {
       held.make_room();
       Result<std::optional<Batch>> batch = reader->next();
       ASSERT_TRUE(batch.has_value()) << batch.error().to_string();
       if (!batch->has_value()) break;
-      testing::append_checked(**batch, sample.shape, rows);
+      append_checked(**batch, sample.shape, rows);
       if (::testing::Test::HasFatalFailure()) return;
       held.add(std::move(**batch));
     }
     const std::uint64_t first = epoch == options.start.epoch ? options.start.step : 0;
-    ASSERT_EQ(rows, testing::planned(reader->plan(), options.ranks.rank, epoch, first)) << "epoch " << epoch;
+    ASSERT_EQ(rows, planned(reader->plan(), options.ranks.rank, epoch, first)) << "epoch " << epoch;
   }
   const ReaderStats stats = reader->stats();
   EXPECT_LE(stats.slots * stats.slot_bytes + stats.read_ahead_peak, options.memory_bytes);
 }
 
 TEST(AnyPlanTest, IsDeliveredWithinTheBudget) {
-  const std::uint64_t cases = testing::Cases{.sanitized = 30, .some = 120, .all = 2000}.count();
+  const std::uint64_t cases = Cases{.sanitized = 30, .some = 120, .all = 2000}.count();
   std::uint64_t delivered = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     std::mt19937_64 random(seed);
@@ -229,13 +227,13 @@ TEST(AnyPlanTest, StoppingAfterAnyStepEndsANextThatWaitsAndLeavesTheHeldBatchesA
       GatedStorage* gated = nullptr;
       const auto wrap = [&](std::unique_ptr<detail::Storage> inner) -> std::unique_ptr<detail::Storage> {
         if (storage[0] == 'l') return std::make_unique<LateOpening>(std::move(inner));
-        if (storage[0] == 's') return std::make_unique<testing::ShuffledStorage>(std::move(inner), stop_at);
+        if (storage[0] == 's') return std::make_unique<ShuffledStorage>(std::move(inner), stop_at);
         auto gate = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
                                                    [&](const std::string& file) { return file == withheld; });
         gated = gate.get();
         return gate;
       };
-      const std::unique_ptr<RankReader> engine = testing::open_engine(dataset, options, wrap).value();
+      const std::unique_ptr<RankReader> engine = open_engine(dataset, options, wrap).value();
       for (std::uint64_t step = 0; step < stop_at; ++step, held.make_room()) held.add(engine->next().value().value());
       if (gated == nullptr || stop_at < 12) continue;
       auto blocked = std::async(std::launch::async, [&] { return engine->next().has_value(); });
@@ -247,4 +245,4 @@ TEST(AnyPlanTest, StoppingAfterAnyStepEndsANextThatWaitsAndLeavesTheHeldBatchesA
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

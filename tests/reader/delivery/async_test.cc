@@ -18,14 +18,14 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace asio = boost::asio;
 
-class AsyncNextTest : public test::FolderTest {
+class AsyncNextTest : public FolderTest {
  protected:
-  AsyncNextTest() : dataset_(testing::make_sample(folder_.path("data"), {.shard_records = {400, 300}})) {}
+  AsyncNextTest() : dataset_(make_sample(folder_.path("data"), {.shard_records = {400, 300}})) {}
 
   BatchReader open(ReaderOptions options = {}) {
     options.plan.batch = 10;
@@ -140,7 +140,7 @@ TEST_F(AsyncNextTest, StopCompletesAnOutstandingRequestAndIsIdempotent) {
     context.run();
     EXPECT_EQ(completions, 1);
     const Result<std::optional<Batch>> after = reader.next();
-    ASSERT_THAT(after, test::Fails(ErrorKind::cancelled));
+    ASSERT_THAT(after, Fails(ErrorKind::cancelled));
   }
 }
 
@@ -185,4 +185,4 @@ TEST_F(AsyncNextTest, ManyReadersOfOneDatasetShareIt) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

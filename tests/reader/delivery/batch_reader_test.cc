@@ -14,15 +14,10 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::kSampleShape;
-using testing::planned;
-using testing::read_epoch;
-using testing::Rows;
-
-class BatchReaderTest : public testing::SampleReaderTest {};
+class BatchReaderTest : public SampleReaderTest {};
 
 TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAndTail) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
@@ -135,7 +130,7 @@ TEST_F(BatchReaderTest, RefusesABudgetBelowTheOpenRunsAndNamesThoseThatFit) {
 }
 
 TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
-  testing::TempFolder folder;
+  TempFolder folder;
   DatasetWriterOptions writing{.shard = {.run_records = 128}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
   const std::string zeros(512, '\0');
@@ -150,7 +145,7 @@ TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
 }
 
 TEST(BatchReaderBudgetTest, LargeBlocksFitBesideTheSlots) {
-  testing::TempFolder folder;
+  TempFolder folder;
   DatasetWriterOptions writing{.shard = {.block_bytes = 4 << 20, .run_records = 1 << 12}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
   std::mt19937_64 random(1);
@@ -183,7 +178,7 @@ TEST_F(BatchReaderTest, BeginsAnywhereAndContinuesIdentically) {
       options.start = {.epoch = 3, .step = step};
       BatchReader reader = BatchReader::open(dataset(), options).value();
       const Rows rest = read_epoch(reader, kSampleShape);
-      ASSERT_EQ(rest, testing::rows_from(all, step * 20)) << step;
+      ASSERT_EQ(rest, rows_from(all, step * 20)) << step;
     }
   }
 }
@@ -241,7 +236,7 @@ TEST_F(BatchReaderTest, ABatchOutlivesTheReader) {
   }
   ASSERT_TRUE(batch.has_value());
   Rows rows;
-  testing::append_checked(*batch, kSampleShape, rows);
+  append_checked(*batch, kSampleShape, rows);
   EXPECT_EQ(rows.size(), 32u);
 }
 
@@ -252,7 +247,7 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   std::optional<Batch> first = reader.next().value();
   std::optional<Batch> second = reader.next().value();
   const Result<std::optional<Batch>> third = reader.next();
-  ASSERT_THAT(third, test::Fails(Errc::slots_held).saying("release one, or copy what you keep"));
+  ASSERT_THAT(third, Fails(Errc::slots_held).saying("release one, or copy what you keep"));
   const std::string state = first->state().to_text();
   first->release();
   EXPECT_EQ(first->state().to_text(), state);
@@ -263,8 +258,8 @@ TEST_F(BatchReaderTest, WhatWasMovedFromIsClosed) {
   BatchReader reader = BatchReader::open(dataset(), options(0, 1, 8)).value();
   BatchReader moved = std::move(reader);
   EXPECT_EQ(moved.next().value()->step(), 0u);
-  EXPECT_THAT(reader.next(), test::Fails(Errc::closed));  // NOLINT(bugprone-use-after-move)
-  EXPECT_THAT(reader.next(std::chrono::milliseconds(1)), test::Fails(Errc::closed));
+  EXPECT_THAT(reader.next(), Fails(Errc::closed));  // NOLINT(bugprone-use-after-move)
+  EXPECT_THAT(reader.next(std::chrono::milliseconds(1)), Fails(Errc::closed));
   EXPECT_TRUE(reader.error()->is(Errc::closed));
   // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does
   // not see libstdc++ count.
@@ -281,11 +276,11 @@ TEST_F(BatchReaderTest, PatienceIsNotNeededForWhatIsReady) {
   BatchReader reader = BatchReader::open(dataset(), options(0, 1, 8)).value();
   Rows rows;
   while (const std::optional<Batch> batch = reader.next(std::chrono::milliseconds::max()).value()) {
-    testing::append_checked(*batch, kSampleShape, rows);
+    append_checked(*batch, kSampleShape, rows);
   }
-  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
+  EXPECT_EQ(rows, planned(reader.plan(), 0, 0));
   reader.stop();
-  EXPECT_THAT(reader.next(std::chrono::hours(1)), test::Fails(ErrorKind::cancelled));
+  EXPECT_THAT(reader.next(std::chrono::hours(1)), Fails(ErrorKind::cancelled));
 }
 
 TEST_F(BatchReaderTest, StatsAddUpToTheLifeOfTheReader) {
@@ -347,15 +342,15 @@ std::uint64_t advised(const Error& error, std::uint64_t given) {
 TEST(BatchReaderBudgetTest, TheBudgetThatARefusalCallsEnoughIsEnough) {
   for (const Codec codec : {Codec::none, Codec::snappy}) {
     for (const std::uint32_t block_bytes : {1u << 10, 1u << 20}) {
-      testing::TempFolder folder;
-      const Dataset dataset = testing::make_sample(
+      TempFolder folder;
+      const Dataset dataset = make_sample(
           folder.path("data"), {.shard_records = {300}, .max_bytes = 9000, .codec = codec, .block_bytes = block_bytes});
       ReaderOptions options{.plan = {.batch = 100}, .epochs = 1, .oversize = Oversize::spill};
       std::uint64_t refused = 0;
       for (options.memory_bytes = 4096; refused < 1000; options.memory_bytes += options.memory_bytes / 8, ++refused) {
         const Result<BatchReader> reader = BatchReader::open(dataset, options);
         if (reader.has_value()) break;
-        ASSERT_THAT(reader, test::Fails(Errc::budget_too_small));
+        ASSERT_THAT(reader, Fails(Errc::budget_too_small));
         // First for the slots, then for the open runs.
         ReaderOptions enough = options;
         enough.memory_bytes = advised(reader.error(), enough.memory_bytes);
@@ -371,4 +366,4 @@ TEST(BatchReaderBudgetTest, TheBudgetThatARefusalCallsEnoughIsEnough) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -31,11 +31,11 @@ std::pair<std::int64_t, std::size_t> labels_and_tokens(const std::string& path) 
 }
 // [read]
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(ColumnsReadDocTest, ItsSnippetAddsUpWhatWasWritten) {
-  const testing::TempFolder folder;
+  const TempFolder folder;
   DatasetWriterOptions options;
   options.shard.schema = parse_schema("label:i64, tokens:i32[*]").value();
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), options).value();
@@ -52,4 +52,4 @@ TEST(ColumnsReadDocTest, ItsSnippetAddsUpWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

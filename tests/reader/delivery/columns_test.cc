@@ -24,12 +24,9 @@
 #include "tests/support/sample_records.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using test::Draws;
-using ::testing::Each;
-using ::testing::HasSubstr;
 using MaybeRecord = std::optional<std::string>;
 
 constexpr const char* kColumns =
@@ -124,16 +121,16 @@ void expect_columns(const Batch& batch, const Sample& sample) {
   ASSERT_NE(batch.schema(), nullptr);
   std::vector<MaybeRecord> records;
   for (std::uint32_t row = 0; row < batch.rows(); ++row) records.push_back(record_of(batch, row, sample));
-  const auto expected = test::reference_columns(*batch.schema(), records);
+  const auto expected = reference_columns(*batch.schema(), records);
   ASSERT_TRUE(expected.has_value());
-  ASSERT_EQ(test::decoded_columns(*batch.schema(), *batch.column_layout(), batch.values()), *expected)
+  ASSERT_EQ(decoded_columns(*batch.schema(), *batch.column_layout(), batch.values()), *expected)
       << "step " << batch.step();
   ASSERT_EQ(batch.slab().size(), batch.layout().values + batch.column_layout()->bytes);
   EXPECT_THAT(batch.offsets(), Each(0)) << "rows have no bytes of their own";
   EXPECT_TRUE(batch.row(batch.rows() - 1).empty());
 }
 
-class ColumnsReaderTest : public test::FolderTest {
+class ColumnsReaderTest : public FolderTest {
  protected:
   static ReaderOptions options(std::uint32_t batch, const char* schema = kColumns) {
     return {.plan = {.batch = batch, .tail = Tail::pad, .open_runs = 4, .pool = 32},
@@ -153,8 +150,8 @@ class ColumnsReaderTest : public test::FolderTest {
   }
 
   /// Reads on to the end of the epoch; gives the rows.
-  static testing::Rows read(BatchReader& reader, const Sample& sample) {
-    testing::Rows rows;
+  static Rows read(BatchReader& reader, const Sample& sample) {
+    Rows rows;
     for (const Batch& batch : reader.epoch()) {
       expect_columns(batch, sample);
       for (std::uint32_t row = 0; row < batch.rows(); ++row) rows.push_back({batch.ids()[row], batch.status()[row]});
@@ -182,7 +179,7 @@ TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
   constexpr std::uint64_t kSeed = 60606;
   Draws draws(kSeed);
   std::uint64_t spilled = 0;
-  const int rounds = testing::kSanitized ? 25 : 100;
+  const int rounds = kSanitized ? 25 : 100;
   const Sample samples[] = {{.shard_records = {301, 77, 0, 212, 1, 40}},
                             {.shard_records = {90}, .most_tokens = 6000, .block_bytes = 65536},
                             {.shard_records = {301, 77, 212}, .codec = Codec::none}};
@@ -205,12 +202,12 @@ TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
     const auto what = "seed " + std::to_string(kSeed) + ", round " + std::to_string(round);
     Result<BatchReader> reader = BatchReader::open(datasets[which], options);
     if (!reader.has_value()) {
-      ASSERT_THAT(reader, test::Fails(Errc::budget_too_small)) << what;
+      ASSERT_THAT(reader, Fails(Errc::budget_too_small)) << what;
       continue;
     }
-    testing::Rows rows;
+    Rows rows;
     ASSERT_NO_FATAL_FAILURE(rows = read(*reader, samples[which])) << what;
-    ASSERT_EQ(rows, testing::planned(reader->plan(), options.ranks.rank, 0)) << what;
+    ASSERT_EQ(rows, test::planned(reader->plan(), options.ranks.rank, 0)) << what;
     const ReaderStats stats = reader->stats();
     spilled += stats.spilled_batches;
     ASSERT_EQ(stats.unfit_records, 0u);
@@ -227,7 +224,7 @@ TEST_F(ColumnsReaderTest, TheLastRecordOfABatchOutlivesTheReadThatItWaitedFor) {
   if (!opens_with_uring(dataset)) GTEST_SKIP() << "this system has no io_uring";
   options.storage = StorageKind::io_uring_direct;  // where every read waits
   Result<BatchReader> reader = BatchReader::open(dataset, options);
-  ASSERT_EQ(read(reader.value(), sample), testing::planned(reader->plan(), 0, 0));
+  ASSERT_EQ(read(reader.value(), sample), test::planned(reader->plan(), 0, 0));
 }
 
 TEST_F(ColumnsReaderTest, AreFoundByNameAndOfAnyChoice) {
@@ -277,20 +274,20 @@ TEST_F(ColumnsReaderTest, TheDatasetGivesThoseThatItsWriterNamed) {
 
   const Dataset without = write({.shard_records = {3}}, nullptr);
   const Error none = without.schema().error();
-  EXPECT_THAT(none, test::Fails(Errc::invalid_option).in(without.shard_path(0)));
+  EXPECT_THAT(none, Fails(Errc::invalid_option).in(without.shard_path(0)));
   EXPECT_THAT(none.to_string(), HasSubstr("names no columns"));
 
   std::filesystem::remove(dataset.shard_path(0));
   EXPECT_TRUE(dataset.schema().has_value()) << "by the shard that is left";
   std::filesystem::remove(dataset.shard_path(1));
-  EXPECT_THAT(dataset.schema(), test::Fails().in(dataset.shard_path(0)));
+  EXPECT_THAT(dataset.schema(), Fails().in(dataset.shard_path(0)));
 }
 
 TEST_F(ColumnsReaderTest, ImpossibleColumnsAreRefused) {
   const Dataset dataset = write({.shard_records = {8}});
   ReaderOptions options = this->options(8);
   options.columns->columns[1].name = "image";
-  EXPECT_THAT(BatchReader::open(dataset, options), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(BatchReader::open(dataset, options), Fails(Errc::invalid_option));
   options = this->options(8, "image:u8[1000000]");
   options.memory_bytes = 20'000'000;
   Error small = BatchReader::open(dataset, options).error();
@@ -323,8 +320,8 @@ TEST_F(ColumnsReaderTest, TinyBatchesShareSlots) {
   options.epochs = 2;
   BatchReader reader = BatchReader::open(dataset, options).value();
   EXPECT_GE(reader.stats().slot_bytes, 4 * reader.slab_bytes());
-  testing::Rows rows = read(reader, sample);  // shards open at first, which batches do not wait for
-  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
+  Rows rows = read(reader, sample);  // shards open at first, which batches do not wait for
+  EXPECT_EQ(rows, test::planned(reader.plan(), 0, 0));
   std::vector<Batch> held;
   for (int i = 0; i < 32; ++i) held.push_back(std::move(*reader.next().value()));
   int side_by_side = 0;
@@ -343,7 +340,7 @@ TEST_F(ColumnsReaderTest, GoesOnFromAStateAndRepeatsForMeasuring) {
   ReaderOptions options = this->options(7);
   options.state = first.state();
   BatchReader second = BatchReader::open(dataset, options).value();
-  EXPECT_EQ(read(second, sample), testing::planned(first.plan(), 0, 0, 9));
+  EXPECT_EQ(read(second, sample), test::planned(first.plan(), 0, 0, 9));
 
   options = this->options(7);
   options.replay = 3;
@@ -361,7 +358,7 @@ TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
   BatchReader reader = BatchReader::open(dataset, options(10)).value();
   std::uint64_t steps = 0;
   const Error error = read_to_error(reader, sample, &steps);
-  EXPECT_THAT(error, test::Fails(ErrorKind::usage).in(dataset.shard_path(1)));
+  EXPECT_THAT(error, Fails(ErrorKind::usage).in(dataset.shard_path(1)));
   const ShardDescription shard = describe_shard(dataset.shard_path(1)).value();
   const auto block = std::find_if(shard.blocks.rbegin(), shard.blocks.rend(),
                                   [](const BlockInfo& info) { return info.first_record <= 39; });
@@ -389,13 +386,13 @@ TEST_F(ColumnsReaderTest, WholeRecordsThatAreNoExamplesAreAMatterOfTheColumnsAnd
     const Dataset dataset = Dataset::open(folder).value();
     for (const bool damaged : {false, true}) {
       const std::uint64_t block = describe_shard(dataset.shard_path(0)).value().blocks.at(0).offset;
-      if (damaged) test::flip_bit(dataset.shard_path(0), block + 64 + 5);
+      if (damaged) flip_bit(dataset.shard_path(0), block + 64 + 5);
       BatchReader reader = BatchReader::open(dataset, options(2, "label:i64")).value();
       const auto batch = reader.next();
-      ASSERT_THAT(batch, test::Fails(damaged ? ErrorKind::damaged : ErrorKind::usage));
+      ASSERT_THAT(batch, Fails(damaged ? ErrorKind::damaged : ErrorKind::usage));
       EXPECT_EQ(batch.error().is(Errc::payload_checksum), damaged);
       if (!damaged) {
-        EXPECT_THAT(batch, test::Fails().saying(says));
+        EXPECT_THAT(batch, Fails().saying(says));
         EXPECT_TRUE(verify(folder).value().ok());
       }
     }
@@ -412,8 +409,8 @@ TEST_F(ColumnsReaderTest, LostRowsAreFilledAsAskedAndCounted) {
       std::uint64_t warnings = 0;
       options.log = [&](std::string_view line) { warnings += line.ends_with(", does not fit the columns") ? 1 : 0; };
       BatchReader reader = BatchReader::open(dataset, options).value();
-      const testing::Rows rows = read(reader, sample);
-      const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+      const Rows rows = read(reader, sample);
+      const Rows planned = test::planned(reader.plan(), 0, 0);
       ASSERT_EQ(rows.size(), planned.size());
       std::uint64_t lost = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -480,14 +477,14 @@ TEST_F(ColumnsReaderTest, DamagedBlocksAndLostShardsKeepStepsRowsAndIds) {
   const Sample sample{.shard_records = {200, 150, 60}, .block_bytes = 1024};
   const Dataset dataset = write(sample);
   const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(3);
-  test::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
   std::filesystem::remove(dataset.shard_path(2));
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
     ReaderOptions options = this->options(16);
     options.on_damage = policy;
     BatchReader reader = BatchReader::open(dataset, options).value();
-    const testing::Rows rows = read(reader, sample);
-    const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+    const Rows rows = read(reader, sample);
+    const Rows planned = test::planned(reader.plan(), 0, 0);
     ASSERT_EQ(rows.size(), planned.size());
     std::uint64_t lost = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -560,11 +557,11 @@ TEST_F(ColumnsReaderTest, AreTensorsOfTheirShapes) {
   expect("tags", ColumnPart::offsets, kDLInt, 64, {9}, tags.offsets.data());
   expect("tags", ColumnPart::text_offsets, kDLInt, 64, {tags.offsets[8] + 1}, tags.text_offsets.data());
 
-  EXPECT_THAT(to_dlpack(batch, "none"), test::Fails().saying("no column \"none\""));
-  EXPECT_THAT(to_dlpack(batch, "image", ColumnPart::offsets), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(to_dlpack(batch, "tokens", ColumnPart::text_offsets), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(to_dlpack(batch, BatchPart::rows), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(), "image"), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(batch, "none"), Fails().saying("no column \"none\""));
+  EXPECT_THAT(to_dlpack(batch, "image", ColumnPart::offsets), Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(batch, "tokens", ColumnPart::text_offsets), Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(batch, BatchPart::rows), Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(), "image"), Fails(Errc::invalid_option));
 }
 
 TEST_F(ColumnsReaderTest, WhatStandsInForLostRowsNeverMakesABatchTooLarge) {
@@ -593,4 +590,4 @@ TEST_F(ColumnsReaderTest, WhatStandsInForLostRowsNeverMakesABatchTooLarge) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

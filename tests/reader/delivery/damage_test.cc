@@ -12,21 +12,19 @@
 #include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using testing::SampleShape;
 
 const SampleShape kShape{.shard_records = {200, 200}, .min_bytes = 1};
 
-class DamageTest : public test::FolderTest {
+class DamageTest : public FolderTest {
  protected:
-  DamageTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
+  DamageTest() : dataset_(make_sample(folder_.path("data"), kShape)) {}
 
   /// Damages one block of the first shard and returns it.
   BlockInfo damage_block(std::size_t block) {
     const BlockInfo info = describe_shard(dataset_.shard_path(0)).value().blocks.at(block);
-    test::flip_bit(dataset_.shard_path(0), info.offset + 64 + info.stored_bytes / 2, 3);
+    flip_bit(dataset_.shard_path(0), info.offset + 64 + info.stored_bytes / 2, 3);
     return info;
   }
 
@@ -59,7 +57,7 @@ class DamageTest : public test::FolderTest {
     switch (batch.status()[row]) {
       case RowStatus::first:
       case RowStatus::repeated:
-        EXPECT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[row], kShape));
+        EXPECT_EQ(as_chars(batch.row(row)), sample_record(batch.ids()[row], kShape));
         break;
       case RowStatus::substituted: {
         // The nearest good row: before it, else after it.
@@ -69,7 +67,7 @@ class DamageTest : public test::FolderTest {
           from = row;
           while (batch.status()[from] == RowStatus::substituted) ++from;
         }
-        EXPECT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[from], kShape));
+        EXPECT_EQ(as_chars(batch.row(row)), sample_record(batch.ids()[from], kShape));
         break;
       }
       case RowStatus::empty:
@@ -98,13 +96,13 @@ TEST_F(DamageTest, FailNamesFileOffsetRecordsAndStepAndStaysTheAnswer) {
     batch = reader.next();
   }
   const Error error = batch.error();
-  EXPECT_THAT(error, test::Fails(Errc::payload_checksum).in(dataset_.shard_path(0)).at(damaged.offset));
+  EXPECT_THAT(error, Fails(Errc::payload_checksum).in(dataset_.shard_path(0)).at(damaged.offset));
   const std::string records = "records [" + std::to_string(damaged.first_record) + ", " +
                               std::to_string(damaged.first_record + damaged.records) + ")";
   EXPECT_NE(error.to_string().find(records), std::string::npos) << error.to_string();
   EXPECT_NE(error.to_string().find("step " + std::to_string(steps) + " of epoch 0"), std::string::npos)
       << error.to_string();
-  EXPECT_THAT(reader.next(), test::Fails(Errc::payload_checksum));
+  EXPECT_THAT(reader.next(), Fails(Errc::payload_checksum));
   EXPECT_EQ(reader.error()->to_string(), error.to_string());
 }
 
@@ -149,7 +147,7 @@ TEST_F(DamageTest, AVanishedShardIsAnErrorOrLostRowsAsAsked) {
   BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail)).value();
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
-  EXPECT_THAT(batch, test::Fails(ErrorKind::io).in(dataset_.shard_path(1)));
+  EXPECT_THAT(batch, Fails(ErrorKind::io).in(dataset_.shard_path(1)));
 
   ReaderStats stats;
   const Seen seen = read(options(OnDamage::empty), &stats);
@@ -161,18 +159,18 @@ TEST_F(DamageTest, AVanishedShardIsAnErrorOrLostRowsAsAsked) {
 }
 
 TEST_F(DamageTest, AShardThatDisagreesWithTheManifestIsRefused) {
-  testing::TempFolder other;
-  const Dataset changed = testing::make_sample(other.path("data"), {.shard_records = {200, 199}, .min_bytes = 1});
+  TempFolder other;
+  const Dataset changed = make_sample(other.path("data"), {.shard_records = {200, 199}, .min_bytes = 1});
   std::filesystem::copy_file(changed.shard_path(1), dataset_.shard_path(1),
                              std::filesystem::copy_options::overwrite_existing);
   BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail)).value();
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
-  EXPECT_THAT(batch, test::Fails(Errc::manifest_mismatch));
+  EXPECT_THAT(batch, Fails(Errc::manifest_mismatch));
 }
 
 TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep) {
-  testing::TempFolder folder;
+  TempFolder folder;
   DatasetWriterOptions made{.shard = {.codec = Codec::none, .block_bytes = 2048, .run_records = 25}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), made).value();
   writer.append(as_bytes(std::string(12'000, 'a'))).value();
@@ -180,7 +178,7 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   writer.finish().value();
   const Dataset dataset = Dataset::open(folder.path("data")).value();
   const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(1);
-  test::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
+  flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
 
   ReaderOptions options{
       .plan = {.batch = 25, .order = OrderKind::sequential}, .epochs = 1, .on_damage = OnDamage::substitute};
@@ -194,9 +192,9 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   EXPECT_EQ(stats.rows_first, 25u - damaged.records);
 }
 
-class OversizeTest : public test::FolderTest {
+class OversizeTest : public FolderTest {
  protected:
-  OversizeTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {}
+  OversizeTest() : dataset_(make_sample(folder_.path("data"), shape_)) {}
   ReaderOptions options(Oversize oversize) {
     return {.plan = {.batch = 32}, .epochs = 1, .oversize = oversize, .memory_bytes = 4 << 20};
   }
@@ -208,7 +206,7 @@ class OversizeTest : public test::FolderTest {
 TEST_F(OversizeTest, ABatchThatDoesNotFitItsSlotNamesItsLargestRecord) {
   BatchReader reader = BatchReader::open(dataset_, options(Oversize::fail)).value();
   const Result<std::optional<Batch>> batch = reader.next();
-  ASSERT_THAT(batch, test::Fails(Errc::batch_too_large).saying("its largest record is id "));
+  ASSERT_THAT(batch, Fails(Errc::batch_too_large).saying("its largest record is id "));
 }
 
 TEST_F(OversizeTest, SpillingDeliversItCompleteAndCountsIt) {
@@ -218,7 +216,7 @@ TEST_F(OversizeTest, SpillingDeliversItCompleteAndCountsIt) {
     ++batches;
     EXPECT_FALSE(batch.registered());
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[row], shape_));
+      ASSERT_EQ(as_chars(batch.row(row)), sample_record(batch.ids()[row], shape_));
     }
   }
   EXPECT_EQ(batches, 3u);
@@ -235,4 +233,4 @@ TEST_F(OversizeTest, LargeRecordsAreReadAtTheirUseAndHeldNoLonger) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -15,11 +15,8 @@
 #include "tests/support/files.h"
 #include "tests/support/gated_storage.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using testing::GatedStorage;
-using testing::SampleShape;
 
 constexpr std::uint32_t kBatch = 12;
 
@@ -27,7 +24,7 @@ constexpr std::uint32_t kBatch = 12;
 /// blocks; read in its own order, so that a row of a batch is chosen by the id of its record.
 class DirectDamageTest : public ::testing::TestWithParam<Codec> {
  protected:
-  DirectDamageTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {
+  DirectDamageTest() : dataset_(make_sample(folder_.path("data"), shape_)) {
     const detail::ShardFile file = detail::open_shard(dataset_, 0).value();
     for (std::size_t block = 0; block < file.blocks().size(); ++block) {
       const format::IndexEntry& entry = file.blocks()[block];
@@ -40,7 +37,7 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
   }
 
   void damage(std::uint64_t id) {
-    test::flip_bit(dataset_.shard_path(0), direct_.at(id) + format::kBlockHeaderBytes + 1000, 2);
+    flip_bit(dataset_.shard_path(0), direct_.at(id) + format::kBlockHeaderBytes + 1000, 2);
     damaged_.insert(id);
   }
 
@@ -66,7 +63,7 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
 
   void expect_rest_untouched(OnDamage on_damage, GatedStorage::Immediate immediate, std::uint64_t memory_bytes) {
     const std::unique_ptr<detail::RankReader> engine =
-        testing::open_engine(dataset_, options(on_damage, memory_bytes), [&](std::unique_ptr<detail::Storage> inner) {
+        open_engine(dataset_, options(on_damage, memory_bytes), [&](std::unique_ptr<detail::Storage> inner) {
           return std::make_unique<GatedStorage>(std::move(inner), immediate);
         }).value();
     std::uint64_t first = 0;
@@ -79,7 +76,7 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
         ASSERT_EQ(batch->status()[row], from == id      ? RowStatus::first
                                         : from == kNoId ? RowStatus::damaged_empty
                                                         : RowStatus::substituted);
-        ASSERT_TRUE(as_chars(batch->row(row)) == (from == kNoId ? "" : testing::sample_record(from, shape_)))
+        ASSERT_TRUE(as_chars(batch->row(row)) == (from == kNoId ? "" : sample_record(from, shape_)))
             << "row " << row << " of step " << batch->step();
       }
       ASSERT_EQ(static_cast<std::size_t>(batch->offsets().back()), batch->values().size());
@@ -93,7 +90,7 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
 
   const SampleShape shape_{
       .shard_records = {120}, .max_bytes = 60000, .codec = GetParam(), .block_bytes = 32768, .run_records = 40};
-  testing::TempFolder folder_;
+  TempFolder folder_;
   Dataset dataset_;
   std::map<std::uint64_t, std::uint64_t> direct_;  // record to offset
   std::size_t shared_blocks_ = 0;
@@ -149,12 +146,12 @@ TEST_P(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
   damage(id);
   for (const auto immediate : {GatedStorage::Immediate::yes, GatedStorage::Immediate::no}) {
     const std::unique_ptr<detail::RankReader> engine =
-        testing::open_engine(dataset_, options(OnDamage::fail), [&](std::unique_ptr<detail::Storage> inner) {
+        open_engine(dataset_, options(OnDamage::fail), [&](std::unique_ptr<detail::Storage> inner) {
           return std::make_unique<GatedStorage>(std::move(inner), immediate);
         }).value();
     for (std::uint64_t step = 0; step < id / kBatch; ++step) ASSERT_EQ(engine->next().value()->step(), step);
     const Result<std::optional<Batch>> failed = engine->next();
-    ASSERT_THAT(failed, test::Fails(Errc::payload_checksum).at(offset).saying("step " + std::to_string(id / kBatch)));
+    ASSERT_THAT(failed, Fails(Errc::payload_checksum).at(offset).saying("step " + std::to_string(id / kBatch)));
   }
 }
 
@@ -172,7 +169,7 @@ TEST_P(DirectDamageTest, AFileThatEndsInsideADirectRecordLosesOnlyWhatIsBehindIt
         EXPECT_GE(planned, id);
         ++lost;
       } else {
-        EXPECT_TRUE(as_chars(batch->row(row)) == testing::sample_record(planned, shape_));
+        EXPECT_TRUE(as_chars(batch->row(row)) == sample_record(planned, shape_));
       }
     }
   }
@@ -184,4 +181,4 @@ INSTANTIATE_TEST_SUITE_P(Codecs, DirectDamageTest, ::testing::Values(Codec::none
                          [](const auto& of) { return of.param == Codec::none ? "None" : "Snappy"; });
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

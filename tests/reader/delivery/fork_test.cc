@@ -19,7 +19,7 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 constexpr int kGood = 42;
@@ -37,10 +37,10 @@ int in_child(Work work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-class ForkTest : public testing::SampleReaderTest {
+class ForkTest : public SampleReaderTest {
  protected:
   void SetUp() override {
-    if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+    if (kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   }
 };
 
@@ -61,11 +61,11 @@ TEST_F(ForkTest, AReaderOfTheParentIsAnErrorThatSaysSo) {
     return told ? kGood : 4;
   };
   EXPECT_EQ(in_child(work), kGood);
-  testing::Rows rows;
-  testing::append_checked(*held, testing::kSampleShape, rows);
+  Rows rows;
+  append_checked(*held, kSampleShape, rows);
   held.reset();
-  for (const Batch& batch : reader.epoch()) testing::append_checked(batch, testing::kSampleShape, rows);
-  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0)) << "the parent's reader goes on";
+  for (const Batch& batch : reader.epoch()) append_checked(batch, kSampleShape, rows);
+  EXPECT_EQ(rows, planned(reader.plan(), 0, 0)) << "the parent's reader goes on";
 }
 
 TEST_F(ForkTest, AChildMayDropWhatIsTheParentsAtAnyTime) {
@@ -96,9 +96,9 @@ TEST_F(ForkTest, AChildMayOpenItsOwn) {
   (void)reader.next().value();
   const auto work = [&] {
     BatchReader own = BatchReader::open(dataset(), options(0, 1, 16)).value();
-    testing::Rows rows;
-    for (const Batch& batch : own.epoch()) testing::append_checked(batch, testing::kSampleShape, rows);
-    if (rows != testing::planned(own.plan(), 0, 0)) return 1;
+    Rows rows;
+    for (const Batch& batch : own.epoch()) append_checked(batch, kSampleShape, rows);
+    if (rows != planned(own.plan(), 0, 0)) return 1;
     // A child's child knows whose it is as well.
     return in_child([&] { return own.next().has_value() ? 2 : kGood; });
   };
@@ -117,4 +117,4 @@ TEST_F(ForkTest, AMarkKnowsItsProcess) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -22,7 +22,7 @@
 #include "tests/support/sanitizers.h"
 #include "tests/support/starved_executor.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace asio = boost::asio;
@@ -71,7 +71,7 @@ struct AsksTheReader : OtherThreadFirst {
   Seen* seen;
 };
 
-class HandlerTest : public testing::SampleReaderTest {
+class HandlerTest : public SampleReaderTest {
  protected:
   static BatchReader open() { return BatchReader::open(dataset(), options(0, 1, 8)).value(); }
   static void wait_until_ready(const BatchReader& reader) {
@@ -147,8 +147,8 @@ TEST_F(HandlerTest, MayDestroyTheReaderWhileTheCallHasNotReturned) {
         reader.reset();
       }));
   ASSERT_TRUE(kept.has_value());
-  testing::Rows rows;
-  testing::append_checked(*kept, testing::kSampleShape, rows);
+  Rows rows;
+  append_checked(*kept, kSampleShape, rows);
 }
 
 TEST_F(HandlerTest, IsHandedToItsExecutorUnderNoLockOfTheReader) {
@@ -175,11 +175,11 @@ TEST_F(HandlerTest, WhoseExecutorHasNoMemoryIsDestroyedAndItsBatchIsNotLost) {
     const auto alive = std::make_shared<int>();
     std::atomic<bool> ran = false;
     reader.async_next(asio::bind_executor(
-        testing::StarvedExecutor{}, [alive, &ran](boost::system::error_code, std::optional<Batch>) { ran = true; }));
+        StarvedExecutor{}, [alive, &ran](boost::system::error_code, std::optional<Batch>) { ran = true; }));
     while (alive.use_count() > 1) std::this_thread::yield();
     Result<std::optional<Batch>> after = reader.next();
     while (!after.has_value() && after.error().is(Errc::busy)) after = reader.next();
-    ASSERT_THAT(after, test::Fails(boost::system::errc::not_enough_memory));
+    ASSERT_THAT(after, Fails(boost::system::errc::not_enough_memory));
     EXPECT_FALSE(ran);
     EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
   }
@@ -190,7 +190,7 @@ TEST_F(HandlerTest, IsOutstandingUntilItsExecutorHasIt) {
   wait_until_ready(reader);
   Result<std::optional<Batch>> asked = std::optional<Batch>();
   const std::function<void()> ask = [&] { asked = reader.next(); };
-  reader.async_next(asio::bind_executor(testing::StarvedAfterACall{{}, &ask},
+  reader.async_next(asio::bind_executor(StarvedAfterACall{{}, &ask},
                                         [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
   ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
   EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
@@ -198,4 +198,4 @@ TEST_F(HandlerTest, IsOutstandingUntilItsExecutorHasIt) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

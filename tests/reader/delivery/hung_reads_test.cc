@@ -16,16 +16,12 @@
 #include "tests/support/fails.h"
 #include "tests/support/gated_storage.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::ContainsRegex;
-using testing::GatedStorage;
-using ::testing::HasSubstr;
 
 struct Way {
   std::string name;
-  testing::SampleShape shape;
+  SampleShape shape;
 };
 
 /// Copied from runs, also where all have one size, and read straight into rows.
@@ -39,8 +35,7 @@ const Way kWays[] = {
 
 class HungReadsTest : public ::testing::TestWithParam<Way> {
  protected:
-  HungReadsTest()
-      : dataset_(testing::make_sample(folder_.path("data"), GetParam().shape)), slow_(dataset_.shard_path(1)) {}
+  HungReadsTest() : dataset_(make_sample(folder_.path("data"), GetParam().shape)), slow_(dataset_.shard_path(1)) {}
 
   static ReaderOptions options(OnDamage on_damage) {
     ReaderOptions options{.plan = {.batch = 4, .tail = Tail::pad, .open_runs = 4, .pool = 16},
@@ -62,10 +57,10 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
       return detail::watch_storage(std::move(gate),
                                    {.after = after, .gives_up = gives_up, .log = {}, .executor = timers_.executor()});
     };
-    return testing::open_engine(dataset_, options, wrap).value();
+    return open_engine(dataset_, options, wrap).value();
   }
 
-  testing::TempFolder folder_;
+  TempFolder folder_;
   const Dataset dataset_;
   const std::string slow_;
   detail::ThreadPool timers_{1};
@@ -75,7 +70,7 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
 TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
     const std::unique_ptr<detail::RankReader> engine = open(options(policy), std::chrono::milliseconds(200), true);
-    const auto lost = testing::count_lost_rows(*engine, GetParam().shape).value();
+    const auto lost = count_lost_rows(*engine, GetParam().shape).value();
     EXPECT_GT(lost, 0u);
     const ReaderStats stats = engine->stats();
     EXPECT_GT(stats.given_up_reads, 0u);
@@ -93,7 +88,7 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
 TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
   const std::unique_ptr<detail::RankReader> engine =
       open(options(OnDamage::fail), std::chrono::milliseconds(200), true);
-  const Result<std::uint64_t> lost = testing::count_lost_rows(*engine, GetParam().shape);
+  const Result<std::uint64_t> lost = count_lost_rows(*engine, GetParam().shape);
   ASSERT_FALSE(lost.has_value());
   const Error& error = lost.error();
   EXPECT_EQ(error.code(), boost::system::errc::timed_out) << error.to_string();
@@ -113,7 +108,7 @@ TEST_P(HungReadsTest, AReaderThatWaitsTellsAndGoesOnWhenTheyComeBack) {
   EXPECT_GT(hung.bytes, 0u);
   EXPECT_THAT(engine->stats().to_json(), HasSubstr("\"hung_now\": [{\"file\": \"" + slow_));
   gate_->let_go(GatedStorage::Open::for_ever);
-  const auto lost = testing::count_lost_rows(*engine, GetParam().shape).value();
+  const auto lost = count_lost_rows(*engine, GetParam().shape).value();
   EXPECT_EQ(lost, 0u);
 }
 
@@ -127,17 +122,17 @@ INSTANTIATE_TEST_SUITE_P(Ways, HungReadsTest, ::testing::ValuesIn(kWays),
                          [](const auto& way) { return way.param.name; });
 
 TEST(HungReadOptionsTest, AreCheckedWhenAReaderIsOpened) {
-  testing::TempFolder folder;
-  const Dataset dataset = testing::make_sample(folder.path("data"), kWays[0].shape);
+  TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), kWays[0].shape);
   ReaderOptions options{.plan = {.batch = 4}, .registration = Registration::off};
   for (const std::int64_t hours : {-1, 25}) {
     options.hung_after = std::chrono::hours(hours);
-    EXPECT_THAT(BatchReader::open(dataset, options), test::Fails(Errc::invalid_option).saying("hung_after"));
+    EXPECT_THAT(BatchReader::open(dataset, options), Fails(Errc::invalid_option).saying("hung_after"));
   }
   options.hung_after = {};
   options.on_hung_read = OnHungRead::fail;
-  EXPECT_THAT(BatchReader::open(dataset, options), test::Fails().saying("on_hung_read"));
+  EXPECT_THAT(BatchReader::open(dataset, options), Fails().saying("on_hung_read"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

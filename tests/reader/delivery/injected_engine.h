@@ -14,7 +14,7 @@
 #include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// Puts a storage in front of the one that the options ask for.
 using WrapStorage = std::function<std::unique_ptr<detail::Storage>(std::unique_ptr<detail::Storage>)>;
@@ -40,4 +40,4 @@ auto async_next(detail::RankReader& engine, CompletionToken&& token) {
       token);
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -18,11 +18,8 @@
 #include "tests/support/gated_storage.h"
 #include "tests/support/shuffled_storage.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using testing::Rows;
-using testing::SampleShape;
 
 /// A dataset, and what its records are.
 struct Sample {
@@ -34,7 +31,7 @@ struct Sample {
 class InjectedStorageTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new testing::TempFolder();
+    folder_ = new TempFolder();
     samples_ = new std::vector<Sample>();
     add("tiny, fixed size", {.shard_records = {301, 77, 0, 512, 1, 140},
                              .min_bytes = 8,
@@ -89,11 +86,11 @@ class InjectedStorageTest : public ::testing::Test {
 
  private:
   static void add(const std::string& name, const SampleShape& shape) {
-    samples_->push_back({name, testing::make_sample(folder_->path(std::to_string(samples_->size())), shape),
-                         [shape](std::uint64_t id) { return testing::sample_record(id, shape); }});
+    samples_->push_back({name, make_sample(folder_->path(std::to_string(samples_->size())), shape),
+                         [shape](std::uint64_t id) { return sample_record(id, shape); }});
   }
 
-  static inline testing::TempFolder* folder_ = nullptr;
+  static inline TempFolder* folder_ = nullptr;
   static inline std::vector<Sample>* samples_ = nullptr;
 };
 
@@ -199,10 +196,9 @@ class RandomCase {
     read_ahead = setup.read_ahead_bytes;
     const std::uint32_t kind = below(4);
     if (kind < 2) {
-      setup.storage = std::make_unique<testing::ShuffledStorage>(std::move(setup.storage), random_());
+      setup.storage = std::make_unique<ShuffledStorage>(std::move(setup.storage), random_());
     } else if (kind == 2) {
-      setup.storage =
-          std::make_unique<testing::GatedStorage>(std::move(setup.storage), testing::GatedStorage::Immediate::no);
+      setup.storage = std::make_unique<GatedStorage>(std::move(setup.storage), GatedStorage::Immediate::no);
     }
     auto engine = std::make_unique<detail::RankReader>(std::move(setup));
     engine->start().value();
@@ -210,7 +206,7 @@ class RandomCase {
   }
 
   void read_epoch(detail::RankReader& engine, Position at) {
-    const Rows expected = testing::planned(engine.plan(), options_.ranks.rank, at.epoch, at.step);
+    const Rows expected = planned(engine.plan(), options_.ranks.rank, at.epoch, at.step);
     std::deque<Batch> held;
     std::size_t row = 0;
     for (;; ++at.step) {
@@ -255,7 +251,7 @@ class RandomCase {
 
   std::optional<Batch> next(detail::RankReader& engine) {
     if (below(3) > 0) return engine.next().value();
-    return testing::async_next(engine, boost::asio::use_future).get();
+    return async_next(engine, boost::asio::use_future).get();
   }
 
   std::string describe() const {
@@ -273,7 +269,7 @@ class RandomCase {
 };
 
 TEST_F(InjectedStorageTest, AnyOptionsDeliverThePlanThroughStorageAtItsWorst) {
-  const std::uint64_t cases = testing::Cases{.sanitized = 24, .some = 24, .all = 60}.count();
+  const std::uint64_t cases = Cases{.sanitized = 24, .some = 24, .all = 60}.count();
   std::uint64_t ran = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -315,13 +311,13 @@ std::uint64_t reads_of_all(const Dataset& dataset) {
 
 TEST_F(InjectedStorageTest, AReaderAsksForEveryPieceOfARunAndEveryPlacedRecordOnce) {
   for (const Sample& sample : samples()) {
-    for (const auto immediate : {testing::GatedStorage::Immediate::no, testing::GatedStorage::Immediate::yes}) {
+    for (const auto immediate : {GatedStorage::Immediate::no, GatedStorage::Immediate::yes}) {
       SCOPED_TRACE(sample.name);
       ReaderOptions options{.plan = {.batch = 10, .tail = Tail::pad}, .epochs = 1, .storage = StorageKind::pread};
-      testing::GatedStorage* storage = nullptr;
+      GatedStorage* storage = nullptr;
       const std::unique_ptr<detail::RankReader> engine =
-          testing::open_engine(sample.dataset, options, [&](std::unique_ptr<detail::Storage> inner) {
-            auto gated = std::make_unique<testing::GatedStorage>(std::move(inner), immediate);
+          open_engine(sample.dataset, options, [&](std::unique_ptr<detail::Storage> inner) {
+            auto gated = std::make_unique<GatedStorage>(std::move(inner), immediate);
             storage = gated.get();
             return gated;
           }).value();
@@ -329,7 +325,7 @@ TEST_F(InjectedStorageTest, AReaderAsksForEveryPieceOfARunAndEveryPlacedRecordOn
       }
       const std::uint64_t reads = reads_of_all(sample.dataset);
       EXPECT_EQ(storage->counts().tries, reads);
-      if (immediate == testing::GatedStorage::Immediate::no) {
+      if (immediate == GatedStorage::Immediate::no) {
         EXPECT_EQ(storage->counts().reads, reads);
         EXPECT_EQ(engine->stats().waiting_reads, reads);
       }
@@ -339,4 +335,4 @@ TEST_F(InjectedStorageTest, AReaderAsksForEveryPieceOfARunAndEveryPlacedRecordOn
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

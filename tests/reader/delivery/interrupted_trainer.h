@@ -27,7 +27,7 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// What is done to a reader at some moment.
 enum class Act { cancel, stop, destroy };
@@ -57,7 +57,7 @@ class InterruptedTrainer {
     Event event(n, [this](auto&&...) { happen(); });  // before the reader begins to read
     reader_ = ways_.open();
     opened_ = true;
-    const Rows planned = testing::planned(reader_->plan(), 0, 0);
+    const Rows planned = test::planned(reader_->plan(), 0, 0);
     ask();
     while (!over_) context_.run_one();
     const bool struck = event.disarm();
@@ -69,7 +69,7 @@ class InterruptedTrainer {
     EXPECT_LE(rows_.size(), planned.size());
     EXPECT_TRUE(std::equal(rows_.begin(), rows_.end(), planned.begin()));
     if (reader_ && struck && act_ == Act::stop) {
-      EXPECT_THAT(reader_->next(), test::Fails(ErrorKind::cancelled));
+      EXPECT_THAT(reader_->next(), Fails(ErrorKind::cancelled));
     }
     reader_.reset();
     context_.poll();
@@ -155,4 +155,4 @@ class InterruptedTrainer {
   bool acted_ = false;
 };
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

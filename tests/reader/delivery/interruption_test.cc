@@ -21,14 +21,12 @@
 #include "tests/support/sanitizers.h"
 #include "tests/support/shuffled_storage.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace asio = boost::asio;
-using testing::GatedStorage;
-using testing::kSampleShape;
 
-class InterruptionTest : public testing::SampleReaderTest {
+class InterruptionTest : public test::SampleReaderTest {
  protected:
   static ReaderOptions options(unsigned threads) {
     ReaderOptions options = SampleReaderTest::options(0, 1, 25);
@@ -37,52 +35,51 @@ class InterruptionTest : public testing::SampleReaderTest {
     return options;
   }
   static std::unique_ptr<detail::RankReader> open_shuffled(const ReaderOptions& options, std::uint64_t seed) {
-    return testing::open_engine(dataset(), options,
-                                [&](std::unique_ptr<detail::Storage> inner) {
-                                  return std::make_unique<testing::ShuffledStorage>(std::move(inner), seed);
-                                })
+    return open_engine(dataset(), options,
+                       [&](std::unique_ptr<detail::Storage> inner) {
+                         return std::make_unique<ShuffledStorage>(std::move(inner), seed);
+                       })
         .value();
   }
   /// Withholds every read, of all files or of none.
   static std::unique_ptr<detail::RankReader> open_gated(const ReaderOptions& options, GatedStorage*& storage) {
-    return testing::open_engine(dataset(), options,
-                                [&](std::unique_ptr<detail::Storage> inner) {
-                                  auto gated =
-                                      std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
+    return open_engine(dataset(), options,
+                       [&](std::unique_ptr<detail::Storage> inner) {
+                         auto gated = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
                                                                      [](const std::string&) { return true; });
-                                  storage = gated.get();
-                                  return gated;
-                                })
+                         storage = gated.get();
+                         return gated;
+                       })
         .value();
   }
 };
 
 TEST_F(InterruptionTest, CancellingAtAnyTimeLosesNoBatchWithLateStorage) {
-  constexpr unsigned kSeeds = testing::kSanitized ? 3 : 8;
+  constexpr unsigned kSeeds = kSanitized ? 3 : 8;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const std::unique_ptr<detail::RankReader> engine = open_shuffled(options(1 + seed % 3), seed);
     asio::io_context context;
-    testing::Rows rows;
+    Rows rows;
     std::uint64_t cancelled = 0;
     bool ended = false;
     while (!ended) {
       asio::cancellation_signal signal;
       bool completed = false;
-      testing::async_next(*engine, asio::bind_cancellation_slot(
-                                       signal.slot(), asio::bind_executor(context, [&](boost::system::error_code error,
-                                                                                       std::optional<Batch> batch) {
-                                         completed = true;
-                                         if (error) {
-                                           EXPECT_EQ(error, asio::error::operation_aborted);
-                                           ++cancelled;
-                                         } else if (batch.has_value()) {
-                                           testing::append_checked(*batch, kSampleShape, rows);
-                                         } else {
-                                           ended = true;
-                                         }
-                                       })));
+      async_next(*engine, asio::bind_cancellation_slot(signal.slot(),
+                                                       asio::bind_executor(context, [&](boost::system::error_code error,
+                                                                                        std::optional<Batch> batch) {
+                                                         completed = true;
+                                                         if (error) {
+                                                           EXPECT_EQ(error, asio::error::operation_aborted);
+                                                           ++cancelled;
+                                                         } else if (batch.has_value()) {
+                                                           append_checked(*batch, kSampleShape, rows);
+                                                         } else {
+                                                           ended = true;
+                                                         }
+                                                       })));
       context.restart();
       context.run_for(std::chrono::microseconds(random() % 1500));
       if (!completed) signal.emit(asio::cancellation_type::all);
@@ -90,37 +87,37 @@ TEST_F(InterruptionTest, CancellingAtAnyTimeLosesNoBatchWithLateStorage) {
       context.run();
       ASSERT_TRUE(completed);
     }
-    EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+    EXPECT_EQ(rows, planned(engine->plan(), 0, 0));
     EXPECT_GT(cancelled, 0u);
   }
 }
 
 TEST_F(InterruptionTest, RunningOutOfPatienceAtAnyTimeLosesNoBatch) {
-  constexpr unsigned kSeeds = testing::kSanitized ? 3 : 8;
+  constexpr unsigned kSeeds = kSanitized ? 3 : 8;
   std::uint64_t not_yet = 0;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const std::unique_ptr<detail::RankReader> engine = open_shuffled(options(1 + seed % 3), seed);
-    testing::Rows rows;
+    Rows rows;
     for (;;) {
       const auto patience = std::chrono::microseconds(random() % 300);
       const Result<std::optional<Batch>> batch = engine->next(detail::StallClock::Clock::now() + patience);
       if (!batch.has_value()) {
-        ASSERT_THAT(batch, test::Fails(Errc::not_yet));
+        ASSERT_THAT(batch, Fails(Errc::not_yet));
         ++not_yet;
         continue;
       }
       if (!batch->has_value()) break;
-      testing::append_checked(**batch, kSampleShape, rows);
+      append_checked(**batch, kSampleShape, rows);
     }
-    EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+    EXPECT_EQ(rows, planned(engine->plan(), 0, 0));
   }
   EXPECT_GT(not_yet, 0u);
 }
 
 TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
-  constexpr unsigned kSeeds = testing::kSanitized ? 20 : 60;
+  constexpr unsigned kSeeds = kSanitized ? 20 : 60;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
@@ -132,7 +129,7 @@ TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
       for (;;) {
         Result<std::optional<Batch>> batch = engine->next();
         if (!batch.has_value()) {
-          EXPECT_THAT(batch, test::Fails(ErrorKind::cancelled));
+          EXPECT_THAT(batch, Fails(ErrorKind::cancelled));
           return;
         }
         if (held.empty() && batch->has_value()) held.push_back(std::move(**batch));
@@ -144,8 +141,8 @@ TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
     other.join();
     trainer.join();
     if (!held.empty()) {
-      testing::Rows rows;
-      testing::append_checked(held.front(), kSampleShape, rows);
+      Rows rows;
+      append_checked(held.front(), kSampleShape, rows);
     }
   }
 }
@@ -170,9 +167,9 @@ TEST_F(InterruptionTest, ABatchOutlivesTheEngineAndMayGoOnAnyThread) {
       first = engine->next().value();
       second = engine->next().value();
     }
-    testing::Rows rows;
-    testing::append_checked(*first, kSampleShape, rows);
-    testing::append_checked(*second, kSampleShape, rows);
+    Rows rows;
+    append_checked(*first, kSampleShape, rows);
+    append_checked(*second, kSampleShape, rows);
     EXPECT_EQ(rows.size(), 50u);
     std::thread other([batch = std::move(*first)]() mutable { batch.release(); });
     second.reset();
@@ -185,25 +182,25 @@ TEST_F(InterruptionTest, ABatchReleasedOnAnotherThreadLetsTheReaderGoOn) {
   one.prefetch = 1;
   one.max_held = 1;
   const std::unique_ptr<detail::RankReader> engine = open_shuffled(one, 3);
-  testing::Rows rows;
+  Rows rows;
   std::optional<Batch> batch = engine->next().value();
   while (batch.has_value()) {
     const Result<std::optional<Batch>> held = engine->next();
-    ASSERT_THAT(held, test::Fails(Errc::slots_held));
-    testing::append_checked(*batch, kSampleShape, rows);
+    ASSERT_THAT(held, Fails(Errc::slots_held));
+    append_checked(*batch, kSampleShape, rows);
     std::thread([taken = std::move(*batch)]() mutable { taken.release(); }).join();
     batch.reset();
     batch = engine->next().value();
   }
-  EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+  EXPECT_EQ(rows, planned(engine->plan(), 0, 0));
 }
 
 // While the reads of one shard are withheld, all that does not need it goes on.
 TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
-  testing::TempFolder folder;
-  const testing::SampleShape shape{
+  TempFolder folder;
+  const SampleShape shape{
       .shard_records = std::vector<std::uint64_t>(16, 64), .min_bytes = 200, .max_bytes = 200, .codec = Codec::none};
-  const Dataset dataset = testing::make_sample(folder.path("data"), shape);
+  const Dataset dataset = make_sample(folder.path("data"), shape);
   for (const unsigned threads : {1u, 2u}) {
     ReaderOptions options{.plan = {.batch = 16, .order = OrderKind::shuffle, .open_runs = 4, .pool = 16},
                           .epochs = 1,
@@ -211,7 +208,7 @@ TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
                           .decode_threads = threads};
     // A shard whose records come first in a batch in the middle of the epoch.
     options.plan.world = 1;
-    const testing::Rows rows = testing::planned(Plan::make(dataset.shape(), options.plan).value(), 0, 0);
+    const Rows rows = planned(Plan::make(dataset.shape(), options.plan).value(), 0, 0);
     std::vector<std::uint64_t> first_step(16, ~std::uint64_t{0});
     for (std::uint64_t row = 0; row < rows.size(); ++row) {
       first_step[rows[row].id / 64] = std::min(first_step[rows[row].id / 64], row / 16);
@@ -223,7 +220,7 @@ TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
 
     GatedStorage* storage = nullptr;
     const std::unique_ptr<detail::RankReader> engine =
-        testing::open_engine(dataset, options, [&](std::unique_ptr<detail::Storage> inner) {
+        open_engine(dataset, options, [&](std::unique_ptr<detail::Storage> inner) {
           auto gated = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
                                                       [&](const std::string& file) { return file == path; });
           storage = gated.get();
@@ -254,17 +251,17 @@ TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
 
 // Blocks of 4 MiB, far more runs open than fit: the budget holds, and the epoch ends.
 TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
-  testing::TempFolder folder;
-  const testing::SampleShape shape{.shard_records = {64, 64},
-                                   .min_bytes = 200 << 10,
-                                   .max_bytes = 300 << 10,
-                                   .codec = Codec::none,
-                                   .block_bytes = 4 << 20,
-                                   .run_records = 16};
-  const Dataset dataset = testing::make_sample(folder.path("data"), shape);
+  TempFolder folder;
+  const SampleShape shape{.shard_records = {64, 64},
+                          .min_bytes = 200 << 10,
+                          .max_bytes = 300 << 10,
+                          .codec = Codec::none,
+                          .block_bytes = 4 << 20,
+                          .run_records = 16};
+  const Dataset dataset = make_sample(folder.path("data"), shape);
   ASSERT_GT(dataset.shards()[0].max_block_raw, 3u << 20);
   std::mt19937_64 random(1);
-  for (int i = 0; i < (testing::kSanitized ? 4 : 10); ++i) {
+  for (int i = 0; i < (kSanitized ? 4 : 10); ++i) {
     ReaderOptions options{.plan = {.batch = 8, .open_runs = 96, .seed = random()},
                           .epochs = 1,
                           .oversize = Oversize::spill,
@@ -287,4 +284,4 @@ TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

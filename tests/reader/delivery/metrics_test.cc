@@ -25,7 +25,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -61,7 +61,7 @@ double batches_in(const std::string& path, const std::string& labels = "rank=\"0
   return found == samples.end() ? -1 : found->second;
 }
 
-class MetricsTest : public testing::SampleReaderTest {
+class MetricsTest : public test::SampleReaderTest {
  protected:
   ReaderOptions options(std::uint32_t rank = 0, std::uint32_t world = 1) const {
     ReaderOptions options = SampleReaderTest::options(rank, world, 16);
@@ -75,7 +75,7 @@ class MetricsTest : public testing::SampleReaderTest {
   }
 
  private:
-  testing::TempFolder own_;
+  TempFolder own_;
 };
 
 TEST_F(MetricsTest, TheFileHasTheLabelsOfTheRankAndIsReadableForTheExporter) {
@@ -149,13 +149,13 @@ TEST_F(MetricsTest, ARelativePathIsOfTheFolderWhereTheReaderIsOpened) {
 TEST_F(MetricsTest, AFileThatCannotBeWrittenIsAnErrorOfOpen) {
   ReaderOptions options = this->options();
   options.metrics = path("missing/reader.prom");
-  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails().in(options.metrics));
+  EXPECT_THAT(BatchReader::open(dataset(), options), Fails().in(options.metrics));
 
   fs::create_directory(path("locked"));
   options.metrics = path("locked/reader.prom");
   fs::permissions(path("locked").substr(0, path("locked").rfind('/')), fs::perms::others_exec, fs::perm_options::add);
-  const test::FolderPermissions locked(path("locked"), test::kAllMayRead | test::kAllMaySearch);
-  const test::AsNobody nobody;
+  const FolderPermissions locked(path("locked"), kAllMayRead | kAllMaySearch);
+  const AsNobody nobody;
   if (nobody.may(path("locked"), W_OK)) GTEST_SKIP() << "this process may write everywhere";
   const Error refused = BatchReader::open(dataset(), options).error();
   EXPECT_EQ(refused.path(), options.metrics);
@@ -171,7 +171,7 @@ TEST_F(MetricsTest, WhatIsNoFileOfMetricsIsNeverReplaced) {
     ReaderOptions options = this->options();
     options.metrics = name;
     const Result<BatchReader> opened = BatchReader::open(dataset(), options);
-    ASSERT_THAT(opened, test::Fails(Errc::already_exists)) << name;
+    ASSERT_THAT(opened, Fails(Errc::already_exists)) << name;
   }
   EXPECT_EQ(text_of(path("short")), "mine");
   EXPECT_TRUE(fs::is_symlink(path("link")));
@@ -233,7 +233,7 @@ TEST_F(MetricsTest, AFileOfAnotherRankIsOneWarning) {
 }
 
 TEST_F(MetricsTest, AForkedChildWritesNothing) {
-  if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   std::optional<BatchReader> reader = BatchReader::open(dataset(), options()).value();
   ASSERT_TRUE(reader->next().value().has_value());
   const pid_t child = ::fork();
@@ -273,4 +273,4 @@ TEST_F(MetricsTest, ABatchWritesThemOnceTheIntervalHasPassed) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

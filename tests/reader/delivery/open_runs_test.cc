@@ -14,7 +14,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 struct Outcome {
@@ -22,14 +22,14 @@ struct Outcome {
   std::uint64_t read_bytes = 0;
 };
 
-const testing::SampleShape kLargeRecords{.shard_records = {2000, 2000, 2000, 2000},
-                                         .min_bytes = 10'000,
-                                         .max_bytes = 10'000,
-                                         .codec = Codec::none,
-                                         .block_bytes = 4 << 20,
-                                         .run_records = 400};
+const SampleShape kLargeRecords{.shard_records = {2000, 2000, 2000, 2000},
+                                .min_bytes = 10'000,
+                                .max_bytes = 10'000,
+                                .codec = Codec::none,
+                                .block_bytes = 4 << 20,
+                                .run_records = 400};
 
-class OpenRunsTest : public test::FolderTest {
+class OpenRunsTest : public FolderTest {
  protected:
   /// Reads an epoch.
   Outcome read(std::uint32_t open_runs, std::uint64_t memory_bytes) const {
@@ -53,13 +53,12 @@ class OpenRunsTest : public test::FolderTest {
   }
 
   /// 24 MiB in 96 runs of a quarter of a MiB, each a block.
-  const Dataset dataset_ =
-      testing::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(12, 2048),
-                                                  .min_bytes = 1000,
-                                                  .max_bytes = 1048,
-                                                  .codec = Codec::none,
-                                                  .block_bytes = 1 << 20,
-                                                  .run_records = 256});
+  const Dataset dataset_ = make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(12, 2048),
+                                                              .min_bytes = 1000,
+                                                              .max_bytes = 1048,
+                                                              .codec = Codec::none,
+                                                              .block_bytes = 1 << 20,
+                                                              .run_records = 256});
 };
 
 TEST_F(OpenRunsTest, AreRefusedWhereTheyDoNotFitAndWhatIsNamedHelps) {
@@ -86,10 +85,10 @@ TEST_F(OpenRunsTest, AreNamedWhereTheNextOnesHaveNoRoom) {
 }
 
 TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
-  const Dataset large = testing::make_sample(folder_.path("large"), kLargeRecords);
+  const Dataset large = make_sample(folder_.path("large"), kLargeRecords);
   ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
   const Result<BatchReader> refused = BatchReader::open(large, options);
-  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
+  ASSERT_THAT(refused, Fails(Errc::budget_too_small));
   const auto fit = static_cast<std::uint32_t>(number_after(refused.error().detail(), "open_runs = "));
   ASSERT_GT(fit, 0u) << refused.error().detail();
   options.plan.open_runs = fit;
@@ -114,12 +113,12 @@ TEST_F(OpenRunsTest, AreNotRefusedWhereMostRecordsHaveBlocksOfTheirOwn) {
 
 // A lane then has a part of a run, and all of them together no more than there is.
 TEST_F(OpenRunsTest, AreNotRefusedWhereLanesSharePartsOfASmallRun) {
-  const Dataset one_run = testing::make_sample(folder_.path("one"), {.shard_records = {20'000},
-                                                                     .min_bytes = 1000,
-                                                                     .max_bytes = 1048,
-                                                                     .codec = Codec::none,
-                                                                     .block_bytes = 1 << 20,
-                                                                     .run_records = 20'000});
+  const Dataset one_run = make_sample(folder_.path("one"), {.shard_records = {20'000},
+                                                            .min_bytes = 1000,
+                                                            .max_bytes = 1048,
+                                                            .codec = Codec::none,
+                                                            .block_bytes = 1 << 20,
+                                                            .run_records = 20'000});
   ReaderOptions options{.plan = {.batch = 64, .lanes = 64}, .memory_bytes = 320 << 20};
   const Result<BatchReader> reader = BatchReader::open(one_run, options);
   EXPECT_TRUE(reader.has_value()) << reader.error().to_string();
@@ -127,12 +126,12 @@ TEST_F(OpenRunsTest, AreNotRefusedWhereLanesSharePartsOfASmallRun) {
 
 // A rank may have the largest file, and nearly nothing else: what it has is known to no mean.
 TEST_F(OpenRunsTest, OfWholeFilesAreNamedAndNotRefused) {
-  const Dataset uneven = testing::make_sample(folder_.path("uneven"), {.shard_records = {10'000, 100},
-                                                                       .min_bytes = 10'000,
-                                                                       .max_bytes = 10'000,
-                                                                       .codec = Codec::none,
-                                                                       .block_bytes = 4 << 20,
-                                                                       .run_records = 400});
+  const Dataset uneven = make_sample(folder_.path("uneven"), {.shard_records = {10'000, 100},
+                                                              .min_bytes = 10'000,
+                                                              .max_bytes = 10'000,
+                                                              .codec = Codec::none,
+                                                              .block_bytes = 4 << 20,
+                                                              .run_records = 400});
   ReaderOptions options{.ranks = {.rank = 0, .world = 2},
                         .plan = {.world = 2, .batch = 8, .assign = Assign::files},
                         .memory_bytes = 80 << 20};
@@ -144,12 +143,12 @@ TEST_F(OpenRunsTest, OfWholeFilesAreNamedAndNotRefused) {
 
 // The pool takes in all records of a rank at once, which no estimate of runs of whole files tells.
 TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
-  const Dataset few = testing::make_sample(folder_.path("few"), {.shard_records = {5, 3},
-                                                                 .min_bytes = 1500,
-                                                                 .max_bytes = 2600,
-                                                                 .codec = Codec::none,
-                                                                 .block_bytes = 4096,
-                                                                 .run_records = 4});
+  const Dataset few = make_sample(folder_.path("few"), {.shard_records = {5, 3},
+                                                        .min_bytes = 1500,
+                                                        .max_bytes = 2600,
+                                                        .codec = Codec::none,
+                                                        .block_bytes = 4096,
+                                                        .run_records = 4});
   std::uint64_t delivered = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t memory = 40'000; memory < 140'000; memory += 1000) {
@@ -162,7 +161,7 @@ TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
                           .storage = StorageKind::pread};
     auto reader = BatchReader::open(few, options);
     if (!reader) {
-      EXPECT_THAT(reader, test::Fails(Errc::budget_too_small));
+      EXPECT_THAT(reader, Fails(Errc::budget_too_small));
       continue;
     }
     const auto batch = reader->next();
@@ -176,7 +175,7 @@ TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
 }
 
 TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
-  const Dataset large = testing::make_sample(folder_.path("replayed"), kLargeRecords);
+  const Dataset large = make_sample(folder_.path("replayed"), kLargeRecords);
   ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20, .replay = 2};
   EXPECT_TRUE(BatchReader::open(large, options).has_value());
 }
@@ -186,4 +185,4 @@ TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

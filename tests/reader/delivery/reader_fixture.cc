@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 void SampleReaderTest::SetUpTestSuite() {
   folder_ = new TempFolder();
@@ -68,4 +68,4 @@ Rows rows_from(const Rows& rows, std::uint64_t first) {
   return {rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()};
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -12,7 +12,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// One delivered row, without its bytes.
 struct Row {
@@ -78,4 +78,4 @@ Result<std::uint64_t> count_lost_rows(Reader& reader, const SampleShape& shape) 
 
 Rows rows_from(const Rows& rows, std::uint64_t first);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -12,10 +12,10 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-class ReplayTest : public test::FolderTest {
+class ReplayTest : public FolderTest {
  protected:
   static ReaderOptions options(std::uint32_t replay) { return {.plan = {.batch = 8}, .epochs = 1, .replay = replay}; }
 
@@ -36,7 +36,7 @@ class ReplayTest : public test::FolderTest {
             .state = batch.state().to_text()};
   }
 
-  Dataset dataset_ = testing::make_sample(folder_.path("data"), {.shard_records = {100, 60}});
+  Dataset dataset_ = make_sample(folder_.path("data"), {.shard_records = {100, 60}});
 };
 
 TEST_F(ReplayTest, TheFirstBatchesComeAgainInOrderForEver) {
@@ -72,7 +72,7 @@ TEST_F(ReplayTest, AsManyMayBeHeldAsUsual) {
   for (int round = 0; round < 5; ++round) {
     std::optional<Batch> a = reader.next().value();
     std::optional<Batch> b = reader.next().value();
-    EXPECT_THAT(reader.next(), test::Fails(Errc::slots_held));
+    EXPECT_THAT(reader.next(), Fails(Errc::slots_held));
   }
 }
 
@@ -121,14 +121,14 @@ TEST_F(ReplayTest, MoreStepsThanAreLeftAreRefused) {
   ReaderOptions asked = options(16);
   asked.start.step = 5;
   const Result<BatchReader> reader = BatchReader::open(dataset_, asked);
-  ASSERT_THAT(reader, test::Fails(Errc::invalid_option).saying("15 steps left"));
+  ASSERT_THAT(reader, Fails(Errc::invalid_option).saying("15 steps left"));
 }
 
 TEST_F(ReplayTest, MoreThanTheBudgetHoldsIsRefused) {
   ReaderOptions asked = options(20);
   asked.memory_bytes = 32 << 10;
-  EXPECT_THAT(BatchReader::open(dataset_, asked), test::Fails(Errc::budget_too_small));
+  EXPECT_THAT(BatchReader::open(dataset_, asked), Fails(Errc::budget_too_small));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

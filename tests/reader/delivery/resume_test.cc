@@ -12,19 +12,10 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::append_checked;
-using testing::kSampleRecords;
-using testing::kSampleShape;
-using testing::read_epoch;
-using testing::Row;
-using testing::Rows;
-using testing::rows_from;
-using testing::SampleShape;
-
-class ResumeTest : public testing::SampleReaderTest {};
+class ResumeTest : public SampleReaderTest {};
 
 TEST_F(ResumeTest, EveryStateOfAnEpochContinuesWithTheIdenticalRows) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential, OrderKind::global}) {
@@ -116,7 +107,7 @@ TEST_F(ResumeTest, ReadsNothingButWhatComesNext) {
       if (!runs.insert(pick.run).second) continue;
       const dovetail::Run run = cursor.run_of(pick);
       for (std::uint64_t record = 0; record < run.count; ++record) {
-        bytes += testing::sample_record(run.first_id + record, kSampleShape).size();
+        bytes += sample_record(run.first_id + record, kSampleShape).size();
       }
     }
     EXPECT_LE(rest.stats().read_bytes, bytes + runs.size() * 512) << "from step " << step << " of " << steps;
@@ -179,7 +170,7 @@ TEST_F(ResumeTest, SaysThatWholeFilesAreCutEvenAfterAChange) {
 
 TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
   const SampleShape other{.shard_records = {50, 90}};
-  const Dataset second = testing::make_sample(folder().path("second"), other);
+  const Dataset second = make_sample(folder().path("second"), other);
   const Dataset both = Dataset::join(std::vector<Dataset>{dataset(), second}).value();
   ASSERT_EQ(both.records(), kSampleRecords + 140);
   ASSERT_EQ(both.shape()->source_shards, (std::vector<std::uint32_t>{6, 2}));
@@ -199,8 +190,8 @@ TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
       const std::uint64_t id = batch->ids()[row];
       ASSERT_EQ(id, cursor.record(picks[row]).id);
       ASSERT_EQ(batch->status()[row], RowStatus::first);
-      ASSERT_EQ(as_chars(batch->row(row)), id < kSampleRecords ? testing::sample_record(id, kSampleShape)
-                                                               : testing::sample_record(id - kSampleRecords, other));
+      ASSERT_EQ(as_chars(batch->row(row)),
+                id < kSampleRecords ? sample_record(id, kSampleShape) : sample_record(id - kSampleRecords, other));
       steps.back().push_back(id);
     }
     states.push_back(batch->state());
@@ -233,20 +224,20 @@ TEST_F(ResumeTest, TheLastEpochThatCanBeNumberedIsTheLast) {
 // minutes.
 TEST_F(ResumeTest, ABatchMayRepeatALaneTenThousandTimes) {
   const SampleShape one{.shard_records = {1}, .min_bytes = 5, .max_bytes = 5};
-  const Dataset single = testing::make_sample(folder().path("single"), one);
+  const Dataset single = make_sample(folder().path("single"), one);
   BatchReader reader = BatchReader::open(single, options(0, 1, 10000, Tail::wrap)).value();
   const std::optional<Batch> batch = reader.next().value();
   ASSERT_EQ(batch->rows(), 10000u);
   EXPECT_EQ(batch->valid(), 1u);
-  EXPECT_EQ(as_chars(batch->row(9999)), testing::sample_record(0, one));
+  EXPECT_EQ(as_chars(batch->row(9999)), sample_record(0, one));
 }
 
 TEST_F(ResumeTest, AStateOfAnotherRunIsRefusedWithTheDifference) {
   ReaderOptions options = this->options(0, 1, 10);
   options.state = BatchReader::open(dataset(), options)->state();
   options.plan.seed = 8;
-  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails(Errc::state_mismatch).saying("seed is 8, but was 0"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), Fails(Errc::state_mismatch).saying("seed is 8, but was 0"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -3,13 +3,13 @@
 
 #include "tests/support/sample_records.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 std::string sample_record(std::uint64_t id, const SampleShape& shape) {
-  const std::uint64_t size = shape.min_bytes + test::Draws(id).next() % (shape.max_bytes - shape.min_bytes + 1);
+  const std::uint64_t size = shape.min_bytes + Draws(id).next() % (shape.max_bytes - shape.min_bytes + 1);
   std::string record(size, static_cast<char>('a' + id % 26));
   for (std::size_t i = 0; i < record.size(); i += 16) {
-    const std::uint64_t word = test::Draws(id * 1000003 + i).next();
+    const std::uint64_t word = Draws(id * 1000003 + i).next();
     for (std::size_t k = 0; k < 8 && i + k < record.size(); ++k) record[i + k] = static_cast<char>(word >> (8 * k));
   }
   return record;
@@ -34,4 +34,4 @@ Dataset make_sample(const std::string& folder, const SampleShape& shape) {
   return Dataset::open(folder).value();
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

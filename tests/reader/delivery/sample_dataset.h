@@ -11,9 +11,7 @@
 #include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail::testing {
-
-using test::TempFolder;
+namespace dovetail::test {
 
 /// How the records of a sample dataset look.
 struct SampleShape {
@@ -31,4 +29,4 @@ std::string sample_record(std::uint64_t id, const SampleShape& shape);
 /// Writes the records in order into `folder` and opens it.
 Dataset make_sample(const std::string& folder, const SampleShape& shape);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

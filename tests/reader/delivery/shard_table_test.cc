@@ -28,7 +28,7 @@ class ShardTableTest : public test::FolderTest {
   }
 
   std::unique_ptr<Storage> storage_ = make_pread_pool(1);
-  ShardTable table_{testing::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(40, 3)}),
+  ShardTable table_{test::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(40, 3)}),
                     *storage_, kMaxOpen, [] {}};
 };
 

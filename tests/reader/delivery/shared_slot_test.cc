@@ -14,15 +14,10 @@
 #include "reader/delivery/reader_setup.h"
 #include "tests/reader/delivery/reader_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using testing::append_checked;
-using testing::kSampleShape;
-using testing::planned;
-using testing::Rows;
-
-class SharedSlotTest : public testing::SampleReaderTest {
+class SharedSlotTest : public SampleReaderTest {
  protected:
   static Batch take(BatchReader& reader) { return std::move(*reader.next().value()); }
 };
@@ -88,7 +83,7 @@ TEST_F(SharedSlotTest, AReaderThatBeginsAnywhereCutsItsSlotsOffAtTheEndOfTheEpoc
     options.epochs = 2;
     BatchReader reader = BatchReader::open(dataset(), options).value();
     for (const std::uint32_t epoch : {0u, 1u}) {
-      const Rows rows = testing::read_epoch(reader, kSampleShape);
+      const Rows rows = read_epoch(reader, kSampleShape);
       ASSERT_EQ(rows, planned(reader.plan(), 0, epoch, epoch == 0 ? first : 0));
     }
   }
@@ -101,16 +96,16 @@ TEST_F(SharedSlotTest, ManySmallShardsNeedNoMoreFilesThanMayBeOpen) {
   few.rlim_cur = 256;
   // Records of several sizes, and of one.
   for (const std::uint32_t least_bytes : {8u, 260u}) {
-    testing::SampleShape shape{.shard_records = {}, .min_bytes = least_bytes, .max_bytes = 260};
+    SampleShape shape{.shard_records = {}, .min_bytes = least_bytes, .max_bytes = 260};
     shape.shard_records.assign(1500, 3);
-    const Dataset dataset = testing::make_sample(folder().path("small-" + std::to_string(least_bytes)), shape);
+    const Dataset dataset = make_sample(folder().path("small-" + std::to_string(least_bytes)), shape);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
     for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
       ReaderOptions options = this->options(0, 1, 16);
       options.plan.order = order;
       options.epochs = 1;
       BatchReader reader = BatchReader::open(dataset, options).value();
-      EXPECT_EQ(testing::read_epoch(reader, shape), planned(reader.plan(), 0, 0));
+      EXPECT_EQ(read_epoch(reader, shape), planned(reader.plan(), 0, 0));
       const ReaderStats stats = reader.stats();
       EXPECT_GT(stats.slot_bytes, 8 * (SlabLayout::for_rows(16).values + 16 * 260)) << "batches share no slot";
       EXPECT_EQ(stats.slots, options.prefetch + options.max_held);
@@ -145,4 +140,4 @@ TEST_F(SharedSlotTest, SlotsAreSharedOnlyWhereThatTakesLittleOfTheBudget) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

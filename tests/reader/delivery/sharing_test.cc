@@ -31,12 +31,10 @@
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 namespace asio = boost::asio;
-using testing::Rows;
-using testing::SampleShape;
 
 constexpr unsigned kContextThreads = 4;
 
@@ -67,7 +65,7 @@ struct Course {
   Hash128 digest;
 
   void take(const Batch& batch) {
-    testing::append_checked(batch, *shape, rows);
+    append_checked(batch, *shape, rows);
     for (std::uint32_t row = 0; row < batch.rows(); ++row) {
       if (batch.status()[row] == RowStatus::first) digest += record_digest(batch.ids()[row]);
     }
@@ -75,7 +73,7 @@ struct Course {
   void expect_whole(const Plan& plan) const {
     Rows whole;
     for (std::uint32_t epoch = 0; epoch < epochs; ++epoch) {
-      const Rows more = testing::planned(plan, rank, epoch);
+      const Rows more = planned(plan, rank, epoch);
       whole.insert(whole.end(), more.begin(), more.end());
     }
     EXPECT_EQ(rows, whole) << "rank " << rank;
@@ -117,11 +115,11 @@ asio::awaitable<void> read_async(Course& course) {
 
 class SharingTest : public ::testing::TestWithParam<std::size_t> {
  protected:
-  SharingTest() : dataset_(testing::make_sample(folder_.path("data"), shape())) {
+  SharingTest() : dataset_(make_sample(folder_.path("data"), shape())) {
     for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
       // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place
       // for the same.
-      if (testing::kThreadSanitized && kind != StorageKind::pread) continue;
+      if (kThreadSanitized && kind != StorageKind::pread) continue;
       ReaderOptions options = SharingTest::options(0);
       options.storage = kind;
       if (BatchReader::open(dataset_, options).has_value()) kinds_.push_back(kind);
@@ -187,7 +185,7 @@ class SharingTest : public ::testing::TestWithParam<std::size_t> {
     }
   }
 
-  testing::TempFolder folder_;
+  TempFolder folder_;
   Dataset dataset_;
   std::vector<StorageKind> kinds_;
 };
@@ -267,7 +265,7 @@ class Doomed {
 };
 
 TEST_P(SharingTest, WhatBecomesOfOneReaderOfAContextIsNothingToTheOthers) {
-  const std::uint64_t rounds = testing::kSanitized ? 2 : 6;
+  const std::uint64_t rounds = kSanitized ? 2 : 6;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (const auto fate : {Doomed::Fate::destroyed, Doomed::Fate::stopped, Doomed::Fate::cancelled}) {
       SCOPED_TRACE(::testing::Message() << "round " << round << ", fate " << static_cast<int>(fate));
@@ -311,7 +309,7 @@ TEST_P(SharingTest, ShardsAreVerifiedAndLookedIntoWhileReadersReadThem) {
         const Dataset::Place place = dataset_.locate(id);
         RecordReader records = RecordReader::open(dataset_, place.shard).value();
         records.seek(place.record).value();
-        EXPECT_EQ(as_chars(*records.next().value()), testing::sample_record(id, shape()));
+        EXPECT_EQ(as_chars(*records.next().value()), sample_record(id, shape()));
         ++looked_up;
       } while (reading);
     });
@@ -365,7 +363,7 @@ TEST_P(SharingTest, OtherThreadsMayAskAReaderAnythingWhileItIsRead) {
 }
 
 TEST_P(SharingTest, ManyThreadsMayStopAReaderThatIsReadAndWatched) {
-  const unsigned rounds = testing::kSanitized ? 10 : 40;
+  const unsigned rounds = kSanitized ? 10 : 40;
   for (unsigned round = 0; round < rounds; ++round) {
     ReaderOptions endless = options(round);
     endless.epochs = 0;
@@ -377,7 +375,7 @@ TEST_P(SharingTest, ManyThreadsMayStopAReaderThatIsReadAndWatched) {
       for (;;) {
         const Result<std::optional<Batch>> batch = reader.next();
         if (!batch.has_value()) {
-          EXPECT_THAT(batch, test::Fails(ErrorKind::cancelled));
+          EXPECT_THAT(batch, Fails(ErrorKind::cancelled));
           return;
         }
         if (batch->has_value()) one.take(**batch);
@@ -400,7 +398,7 @@ TEST_P(SharingTest, ManyThreadsMayStopAReaderThatIsReadAndWatched) {
 }
 
 TEST_P(SharingTest, BatchesMayBeReleasedByAnyThreadWhileTheReaderGoesAndAfter) {
-  const unsigned rounds = testing::kSanitized ? 20 : 100;
+  const unsigned rounds = kSanitized ? 20 : 100;
   for (unsigned round = 0; round < rounds; ++round) {
     ReaderOptions holding = options(round);
     holding.max_held = 6;
@@ -416,10 +414,10 @@ TEST_P(SharingTest, BatchesMayBeReleasedByAnyThreadWhileTheReaderGoesAndAfter) {
           [&, first = std::move(held[2 * thread]), second = std::move(held[2 * thread + 1])]() mutable {
             begin.arrive_and_wait();
             Rows rows;
-            if (round % 2 == 0) testing::append_checked(first, shape(), rows);
+            if (round % 2 == 0) append_checked(first, shape(), rows);
             first.release();
             gone.wait();
-            testing::append_checked(second, shape(), rows);  // nobody may have filled its slot
+            append_checked(second, shape(), rows);  // nobody may have filled its slot
             if (round % 3 == 0) second.release();
           });
     }
@@ -437,4 +435,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, SharingTest, ::testing::Range<std::size_t>(0, kSh
 });
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -11,15 +11,14 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::SampleShape;
 
-class StatsTest : public test::FolderTest {
+class StatsTest : public FolderTest {
  protected:
-  Dataset make(const SampleShape& shape) { return testing::make_sample(folder_.path("data"), shape); }
+  Dataset make(const SampleShape& shape) { return make_sample(folder_.path("data"), shape); }
 
   static ReaderOptions options(StorageKind storage) { return {.plan = {.batch = 8}, .epochs = 1, .storage = storage}; }
   static std::uint64_t read_all(BatchReader& reader) {
@@ -45,7 +44,7 @@ TEST_F(StatsTest, EveryKindOfWorkTakesTimeAndNoMoreThanItsThreadsHave) {
                     stats.waiting_for_consumer + stats.filling;
   // Two workers and the trainer.
   EXPECT_LE(stats.time_planning + stats.time_reading + stats.time_decoding, 3 * life);
-  if (!testing::can_read_without_waiting(dataset.shard_path(0))) GTEST_SKIP() << "here only the storage's threads read";
+  if (!can_read_without_waiting(dataset.shard_path(0))) GTEST_SKIP() << "here only the storage's threads read";
   EXPECT_GT(stats.time_reading, 0ns);
 }
 
@@ -134,9 +133,9 @@ TEST(StatsPrometheus, LabelsAreEscapedAndTheirNamesChecked) {
       << text;
   EXPECT_NE(stats.to_prometheus().value().find("\ndovetail_reader_batches_total 3\n"), text.npos);
   for (const char* name : {"", "1st", "a-b", "__name", "state", "status", "work", "storage"}) {
-    EXPECT_THAT(stats.to_prometheus({{name, "x"}}), test::Fails(Errc::invalid_option)) << name;
+    EXPECT_THAT(stats.to_prometheus({{name, "x"}}), Fails(Errc::invalid_option)) << name;
   }
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

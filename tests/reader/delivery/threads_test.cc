@@ -15,14 +15,14 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 std::size_t threads() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
-class ThreadsTest : public testing::SampleReaderTest {
+class ThreadsTest : public SampleReaderTest {
  protected:
   ThreadsTest() { CPU_ZERO(&before_); }
   void SetUp() override {
@@ -54,4 +54,4 @@ TEST_F(ThreadsTest, OnOneCoreThereAreThreeWithTheTrainersOwn) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -20,7 +20,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using Track = std::pair<std::int64_t, std::int64_t>;
@@ -76,7 +76,7 @@ double total(const std::vector<Event>& events, const std::string& name) {
   return sum;
 }
 
-class TimelineTest : public test::FolderTest {
+class TimelineTest : public FolderTest {
  protected:
   ReaderOptions options() const { return {.plan = {.batch = 8}, .epochs = 1, .timeline = timeline_}; }
   std::vector<Event> read(const ReaderOptions& options, ReaderStats& stats) {
@@ -87,7 +87,7 @@ class TimelineTest : public test::FolderTest {
     return parse(*timeline_);
   }
 
-  Dataset dataset_ = testing::make_sample(folder_.path("data"), {.shard_records = {500, 300}});
+  Dataset dataset_ = make_sample(folder_.path("data"), {.shard_records = {500, 300}});
   std::shared_ptr<Timeline> timeline_ = std::make_shared<Timeline>();
 };
 
@@ -215,4 +215,4 @@ TEST(TimelineRing, AnEmptyOneIsATrace) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -34,11 +34,11 @@ double sum_of_products(const std::string& path) {
 }
 // [sum]
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 TEST(TransformDocTest, ItsSnippetAddsUpTheProducts) {
-  const testing::TempFolder folder;
+  const TempFolder folder;
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), {}).value();
   for (int i = 0; i < 64; ++i) writer.append(std::string{static_cast<char>(i), '\2'}).value();
   writer.finish().value();
@@ -46,4 +46,4 @@ TEST(TransformDocTest, ItsSnippetAddsUpTheProducts) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -31,12 +31,8 @@
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 constexpr const char* kTransformed = "id:u64, seed:u64[2], ends:u8[2]=7, body:u8[*], name:bytes, words:bytes[*]";
 constexpr std::uint64_t kPlanSeed = 77;
@@ -84,7 +80,7 @@ bool is_good(RowStatus status) {
   return status == RowStatus::first || status == RowStatus::repeated;
 }
 
-void expect_row(const Batch& batch, std::uint32_t row, const testing::SampleShape& shape) {
+void expect_row(const Batch& batch, std::uint32_t row, const SampleShape& shape) {
   const auto ragged = [&](std::size_t column) {
     const ColumnView view = batch.column(column);
     return view.values.subspan(static_cast<std::size_t>(view.offsets[row]),
@@ -99,7 +95,7 @@ void expect_row(const Batch& batch, std::uint32_t row, const testing::SampleShap
     EXPECT_EQ(batch.column(4).text(row), "");
     return;
   }
-  const std::string record = testing::sample_record(id, shape);
+  const std::string record = sample_record(id, shape);
   const Expected expected(id, batch.epoch(), as_bytes(record));
   EXPECT_EQ(batch.column(0).as<std::uint64_t>()[row], id);
   EXPECT_EQ(batch.column(1).as<std::uint64_t>()[2 * row], kPlanSeed);
@@ -114,7 +110,7 @@ void expect_row(const Batch& batch, std::uint32_t row, const testing::SampleShap
   }
 }
 
-class TransformTest : public testing::SampleReaderTest {
+class TransformTest : public test::SampleReaderTest {
  protected:
   static ReaderOptions options(decltype(Transform::fill) fill = fill_row, const char* columns = kTransformed) {
     ReaderOptions options = SampleReaderTest::options(0, 1, 24, Tail::pad);
@@ -126,12 +122,12 @@ class TransformTest : public testing::SampleReaderTest {
   }
 
   /// Reads to the end; the rows, whose columns are checked.
-  static testing::Rows read(BatchReader& reader) {
-    testing::Rows rows;
+  static Rows read(BatchReader& reader) {
+    Rows rows;
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (const Batch& batch : reader.epoch()) {
         for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-          expect_row(batch, row, testing::kSampleShape);
+          expect_row(batch, row, kSampleShape);
           rows.push_back({batch.ids()[row], batch.status()[row]});
         }
       }
@@ -169,8 +165,8 @@ TEST_P(TransformOrders, FillsTheRowsThatThePlanGives) {
     options.transform.fill_batch = in_batches(fill_row);
   }
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  testing::Rows expected = testing::planned(reader.plan(), 0, 0);
-  const testing::Rows second = testing::planned(reader.plan(), 0, 1);
+  Rows expected = planned(reader.plan(), 0, 0);
+  const Rows second = planned(reader.plan(), 0, 1);
   expected.insert(expected.end(), second.begin(), second.end());
   EXPECT_EQ(read(reader), expected);
 }
@@ -249,7 +245,7 @@ TEST_P(TransformRejects, RecordsByPolicy) {
     options.epochs = 2;
     BatchReader reader = BatchReader::open(dataset(), options).value();
     std::uint64_t empty = 0;
-    for (const testing::Row& row : read(reader)) {
+    for (const Row& row : read(reader)) {
       if (row.status == RowStatus::empty) continue;
       ASSERT_EQ(row.status == RowStatus::damaged_empty, rejected(row.id)) << row.id;
       empty += rejected(row.id);
@@ -301,7 +297,7 @@ TEST_F(TransformTest, AnErrorOfABatchRejectsAllItsRecordsByPolicy) {
           EXPECT_THAT(batch.status(), Each(RowStatus::damaged_empty));
         }
         for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-          expect_row(batch, row, testing::kSampleShape);
+          expect_row(batch, row, kSampleShape);
           rejected += batch.status()[row] == RowStatus::damaged_empty;
         }
       }
@@ -311,10 +307,10 @@ TEST_F(TransformTest, AnErrorOfABatchRejectsAllItsRecordsByPolicy) {
 }
 
 TEST_F(TransformTest, ABatchHasItsGoodRecordsInTheOrderOfTheirRows) {
-  testing::TempFolder folder;
-  const Dataset damaged_dataset = testing::make_sample(folder.path("dataset"), testing::kSampleShape);
+  TempFolder folder;
+  const Dataset damaged_dataset = make_sample(folder.path("dataset"), kSampleShape);
   const BlockInfo damaged = describe_shard(damaged_dataset.shard_path(0)).value().blocks.at(3);
-  test::flip_bit(damaged_dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  flip_bit(damaged_dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::global}) {
     std::mutex mutex;
     std::set<std::vector<std::uint64_t>> lists;
@@ -335,7 +331,7 @@ TEST_F(TransformTest, ABatchHasItsGoodRecordsInTheOrderOfTheirRows) {
     for (const Batch& batch : reader.epoch()) {
       std::vector<std::uint64_t> good;
       for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-        expect_row(batch, row, testing::kSampleShape);
+        expect_row(batch, row, kSampleShape);
         if (is_good(batch.status()[row])) good.push_back(batch.ids()[row]);
         lost += batch.status()[row] == RowStatus::damaged_empty;
       }
@@ -404,7 +400,7 @@ TEST_F(TransformTest, StopsAndGoesWhileCallsRun) {
       reader.reset();
     } else {
       reader->stop();
-      EXPECT_THAT(reader->next(), test::Fails(ErrorKind::cancelled));
+      EXPECT_THAT(reader->next(), Fails(ErrorKind::cancelled));
     }
     releases.join();
     context.run();
@@ -421,7 +417,7 @@ TEST_F(TransformTest, WaitingForItIsCountedByItself) {
   read(reader);
   const ReaderStats stats = reader.stats();
   EXPECT_GT(stats.waiting_for_transform.count(), 0);
-  EXPECT_GE(stats.time_transforming, std::chrono::microseconds(20) * (2 * testing::kSampleRecords));
+  EXPECT_GE(stats.time_transforming, std::chrono::microseconds(20) * (2 * kSampleRecords));
   EXPECT_EQ(stats.time_gathering.count(), 0);
 }
 
@@ -446,14 +442,14 @@ TEST_F(TransformTest, RowsOfAnySizeStayWithinTheBudgetOrNameWhatDoesNotFit) {
 TEST_F(TransformTest, NeedsColumns) {
   ReaderOptions options = this->options();
   options.columns.reset();
-  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails().saying("transform needs columns"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), Fails().saying("transform needs columns"));
 }
 
 TEST_F(TransformTest, HasOneFunction) {
   ReaderOptions options = this->options();
   options.transform.fill_batch = in_batches(fill_row);
-  EXPECT_THAT(BatchReader::open(dataset(), options), test::Fails().saying("fill and fill_batch; set only one of them"));
+  EXPECT_THAT(BatchReader::open(dataset(), options), Fails().saying("fill and fill_batch; set only one of them"));
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -8,7 +8,7 @@
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/fails.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using Records = std::vector<std::string>;
@@ -28,7 +28,7 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
             "blocks of an empty one before large ones", {{"", large, "", large, "a", large, "", large}}, Codec::snappy},
         Case{"the same, as they are", {{"", large, "", large, "a", large, "", large}}, Codec::none}}) {
     SCOPED_TRACE(data.name);
-    testing::TempFolder folder;
+    TempFolder folder;
     DatasetWriterOptions writing{.shard = {.codec = data.codec, .block_bytes = 16 << 10, .run_records = 8}};
     DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
     Records all;
@@ -61,15 +61,15 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
 }
 
 TEST(PollingTrainerTest, GetsItsBatchesFromAReaderOfOneThread) {
-  testing::TempFolder folder;
-  const Dataset dataset = testing::make_sample(folder.path("data"), {.shard_records = {3000, 3000}, .max_bytes = 100});
+  TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), {.shard_records = {3000, 3000}, .max_bytes = 100});
   ReaderOptions options{.plan = {.batch = 10}, .epochs = 1, .decode_threads = 1};
   BatchReader reader = BatchReader::open(dataset, options).value();
   std::uint64_t batches = 0;
   for (;;) {
     const Result<std::optional<Batch>> batch = reader.next(std::chrono::milliseconds(0));
     if (!batch.has_value()) {
-      ASSERT_THAT(batch, test::Fails(Errc::not_yet));
+      ASSERT_THAT(batch, Fails(Errc::not_yet));
       continue;
     }
     if (!batch->has_value()) break;
@@ -79,4 +79,4 @@ TEST(PollingTrainerTest, GetsItsBatchesFromAReaderOfOneThread) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

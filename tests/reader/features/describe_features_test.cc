@@ -15,11 +15,8 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/sample_shards.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using namespace test;
-using ::testing::HasSubstr;
 
 constexpr std::uint64_t kDatasetSeed = 20261128;
 
@@ -41,7 +38,7 @@ void damage(const std::string& shard, std::size_t block) {
   flip_bit(shard, describe_shard(shard).value().blocks[block].offset + 64);
 }
 
-using DescribeFeaturesTest = test::FolderTest;
+using DescribeFeaturesTest = FolderTest;
 
 TEST_F(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
   const std::vector<std::string> records = random_records(kDatasetSeed, 3000);
@@ -148,7 +145,7 @@ TEST_F(DescribeFeaturesTest, AShardThatCannotBeOpenedForDamageLosesItsRecords) {
 TEST_F(DescribeFeaturesTest, AShardThatIsMissingIsAnError) {
   const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 600), 3);
   std::filesystem::remove(folder_.path("shard-2.dvt"));
-  EXPECT_THAT(describe_features(dataset, {.threads = 4}), test::Fails().in(folder_.path("shard-2.dvt")));
+  EXPECT_THAT(describe_features(dataset, {.threads = 4}), Fails().in(folder_.path("shard-2.dvt")));
 }
 
 TEST_F(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
@@ -156,7 +153,7 @@ TEST_F(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
   const Dataset dataset = write_records(folder_, records, 3);
   int asked = 0;
   const auto cancelled = describe_features(dataset, {.cancelled = [&] { return ++asked == 3; }});
-  ASSERT_THAT(cancelled, test::Fails(ErrorKind::cancelled));
+  ASSERT_THAT(cancelled, Fails(ErrorKind::cancelled));
   std::uint64_t records_read = 0;
   std::uint64_t bytes_read = 0;
   const auto progress = [&](std::uint64_t read, std::uint64_t bytes) {
@@ -223,4 +220,4 @@ TEST_F(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

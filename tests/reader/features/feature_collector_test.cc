@@ -19,11 +19,10 @@
 #include "tests/reader/features/feature_records.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using namespace test;
-using ::dovetail::testing::kSanitized;
+using ::dovetail::test::kSanitized;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -389,13 +388,13 @@ TEST(FeatureCollectorTest, RecordsThatAreNearlyExamplesLeaveNothingBehind) {
 }
 
 TEST(FeatureCollectorTest, TakesHostileRecordsAsTheParserDoes) {
-  test::Draws draws(kRecordSeed);
+  Draws draws(kRecordSeed);
   FeatureCollector collector;
   std::uint64_t examples = 0;
   constexpr std::uint64_t kRounds = kSanitized ? 4000 : 20'000;
   for (std::uint64_t id = 0; id < kRounds; ++id) {
-    std::string record = test::random_example(draws);
-    if (id % 2 == 1) record = test::mutated(std::move(record), draws);
+    std::string record = random_example(draws);
+    if (id % 2 == 1) record = mutated(std::move(record), draws);
     format::ExampleFeatures features;
     if (features.parse(as_bytes(record)) && !features.all().empty()) ++examples;
     collector.add(id, as_bytes(record));
@@ -430,4 +429,4 @@ TEST(FeatureCollectorTest, TheReportDoesNotDependOnOrderNorOnWhoCollected) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -12,10 +12,8 @@
 
 #include "tests/reader/features/feature_records.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using namespace test;
 
 constexpr std::uint64_t kMemorySeed = 20261127;
 
@@ -125,4 +123,4 @@ TEST(FeatureMemoryTest, NamesThatDoNotFitTheMemoryAreLeftOutFromTheEnd) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -12,10 +12,9 @@
 
 #include "tests/reader/features/feature_records.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
-using namespace test;
 using ::testing::ElementsAre;
 
 /// Whether a decoder of the schema takes all records.
@@ -104,4 +103,4 @@ TEST(FeatureSchemaTest, ReadsRandomRecords) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

@@ -16,14 +16,8 @@
 #include "tests/format/example_messages.h"
 #include "tests/reader/features/feature_records.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
-
-using namespace test;
-using test::wire_entry;
-using test::wire_field;
-using test::wire_record;
-using test::wire_varint;
 
 constexpr std::uint64_t kListSeed = 20261128;
 constexpr std::int64_t kLeastInt = std::numeric_limits<std::int64_t>::min();
@@ -221,4 +215,4 @@ TEST(NumberListsTest, MoreTokenFeaturesThanKnowTheirNumbersAgreeAsWell) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

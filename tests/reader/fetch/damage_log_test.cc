@@ -9,8 +9,8 @@ namespace dovetail::detail {
 namespace {
 
 TEST(DamageLogTest, TellsBlocksFromShardsThatCannotBeOpened) {
-  testing::TempFolder folder;
-  DamageLog log(testing::make_sample(folder.path("data"), {.shard_records = {100, 100}}));
+  test::TempFolder folder;
+  DamageLog log(test::make_sample(folder.path("data"), {.shard_records = {100, 100}}));
   log.note(100, {1, 0, 100, Error(Errc::truncated, "the shard"), true});
   log.note(100, {1, 0, 100, Error(Errc::truncated, "once more"), true});
   EXPECT_FALSE(log.is_damaged(150)) << "its blocks may be good when it is there again";

@@ -21,7 +21,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/files.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::AlignedBuffer;
@@ -158,7 +158,7 @@ TEST_F(LoadedRunTest, FindsTheDamagedBlocksAndNoOther) {
       const std::size_t block = random.below(file_->blocks().size());
       const std::uint64_t bytes = detail::stored_bytes(*file_, block);
       if (bytes == 0 || !hit.insert(block).second) continue;
-      test::flip_bit(path_, file_->blocks()[block].offset + random.below(bytes), static_cast<unsigned>(random.below(8)));
+      flip_bit(path_, file_->blocks()[block].offset + random.below(bytes), static_cast<unsigned>(random.below(8)));
     }
     std::vector<DamagedBlock> damage;
     const LoadedRun loaded = load(*file_, run, rules_, *storage_, damage);
@@ -181,4 +181,4 @@ TEST_F(LoadedRunTest, FindsTheDamagedBlocksAndNoOther) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -21,7 +21,7 @@
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cases.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::Entry;
@@ -157,4 +157,4 @@ TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -62,7 +62,7 @@ class Framework {
   int let_go_ = 0;
 };
 
-class MemoryConformanceTest : public testing::SampleReaderTest, public ::testing::WithParamInterface<Kind> {
+class MemoryConformanceTest : public test::SampleReaderTest, public ::testing::WithParamInterface<Kind> {
  protected:
   void SetUp() override {
     const Result<RegistrationDevice> device = HostRegistration::device(-1);
@@ -146,7 +146,7 @@ TEST_P(MemoryConformanceTest, AReaderDeliversTheSame) {
     options.huge_pages = pages;
     BatchReader reader = BatchReader::open(dataset(), options).value();
     EXPECT_EQ(reader.registered(), page_locked());
-    EXPECT_EQ(testing::read_epoch(reader, testing::kSampleShape), testing::read_epoch(plain, testing::kSampleShape));
+    EXPECT_EQ(test::read_epoch(reader, test::kSampleShape), test::read_epoch(plain, test::kSampleShape));
     const ReaderStats stats = reader.stats();
     EXPECT_EQ(stats.registered, page_locked());
     EXPECT_EQ(stats.provided_memory, provided());

@@ -16,7 +16,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail {
+namespace dovetail::test {
 namespace {
 
 using Tensor = std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor*)>;
@@ -29,7 +29,7 @@ Tensor tensor_of(const std::shared_ptr<const Batch>& batch, BatchPart part) {
   return own(to_dlpack(batch, part).value());
 }
 
-class DlpackTest : public testing::SampleReaderTest {
+class DlpackTest : public SampleReaderTest {
  protected:
   std::shared_ptr<const Batch> next() { return std::make_shared<const Batch>(std::move(*reader_.next().value())); }
 
@@ -66,9 +66,9 @@ TEST_F(DlpackTest, DescribesEachPartWhereItLies) {
 }
 
 TEST_F(DlpackTest, RowsOfOneSizeAreATable) {
-  testing::TempFolder folder;
-  const testing::SampleShape shape{.shard_records = {64}, .min_bytes = 24, .max_bytes = 24};
-  const Dataset even = testing::make_sample(folder.path("even"), shape);
+  TempFolder folder;
+  const SampleShape shape{.shard_records = {64}, .min_bytes = 24, .max_bytes = 24};
+  const Dataset even = make_sample(folder.path("even"), shape);
   BatchReader reader = BatchReader::open(even, options(0, 1, 8)).value();
   const auto batch = std::make_shared<const Batch>(std::move(*reader.next().value()));
   const Tensor rows = tensor_of(batch, BatchPart::rows);
@@ -82,7 +82,7 @@ TEST_F(DlpackTest, RowsOfOneSizeAreATable) {
 
 TEST_F(DlpackTest, RowsOfDifferentSizesAreNone) {
   const Result<DLManagedTensor*> rows = to_dlpack(next(), BatchPart::rows);
-  ASSERT_THAT(rows, test::Fails(Errc::invalid_option));
+  ASSERT_THAT(rows, Fails(Errc::invalid_option));
 }
 
 TEST_F(DlpackTest, TheSlotIsFreeWithTheLastTensor) {
@@ -112,13 +112,13 @@ TEST_F(DlpackTest, TensorsOutliveTheReader) {
 TEST_F(DlpackTest, ReleasedBatchesAndNoneAreRefused) {
   auto batch = std::make_shared<Batch>(std::move(*reader_.next().value()));
   batch->release();
-  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(batch), BatchPart::values), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(), BatchPart::values), test::Fails(Errc::invalid_option));
-  EXPECT_THAT(to_dlpack(std::shared_ptr<DeviceBatch>(), BatchPart::ids, {}), test::Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(batch), BatchPart::values), Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<const Batch>(), BatchPart::values), Fails(Errc::invalid_option));
+  EXPECT_THAT(to_dlpack(std::shared_ptr<DeviceBatch>(), BatchPart::ids, {}), Fails(Errc::invalid_option));
 }
 
 TEST_F(DlpackTest, ATensorThatGoesInAForkedChildLeavesTheSlotToTheParent) {
-  if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   const auto batch = std::make_shared<Batch>(std::move(*reader_.next().value()));
   Tensor tensor = tensor_of(batch, BatchPart::ids);
   batch->release();  // so that the tensor alone keeps the bytes
@@ -136,4 +136,4 @@ TEST_F(DlpackTest, ATensorThatGoesInAForkedChildLeavesTheSlotToTheParent) {
 }
 
 }  // namespace
-}  // namespace dovetail
+}  // namespace dovetail::test

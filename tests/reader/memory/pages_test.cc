@@ -40,7 +40,7 @@ class Mapping {
 };
 
 TEST(PopulateTest, GivesEveryPageAndKeepsWhatIsThere) {
-  if (testing::takes_any_advice()) GTEST_SKIP() << "advice about memory is not followed here";
+  if (test::takes_any_advice()) GTEST_SKIP() << "advice about memory is not followed here";
   for (const std::size_t bytes : {std::size_t{4096}, std::size_t{16} << 20, (std::size_t{40} << 20) + 4096}) {
     for (const unsigned threads : {1u, 4u}) {
       const Mapping mapping(bytes);

@@ -25,7 +25,7 @@
 #include "tests/support/shuffled_storage.h"
 #include "tests/support/temp_folder.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::InputFile;
@@ -66,7 +66,7 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
   }
 
   InputFile sample_file(std::size_t bytes, const std::string& name = "sample") {
-    test::write_file(folder_.path(name), sample_bytes(bytes));
+    write_file(folder_.path(name), sample_bytes(bytes));
     return InputFile::open(folder_.path(name)).value();
   }
 
@@ -78,7 +78,7 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
     }
   }
 
-  test::TempFolder folder_;
+  TempFolder folder_;
   detail::ThreadPool timers_{1};
   std::unique_ptr<Storage> storage_;
 };
@@ -145,7 +145,7 @@ TEST_P(StorageConformanceTest, AReadPastTheEndIsTruncatedWhereTheFileEnds) {
   const InputFile file = sample_file(kSize);
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{kSize - 1}}) {
     const auto read = start_read(*storage_, file, offset, kSize - offset + 1, 100);
-    EXPECT_THAT(read->wait(), test::Fails(Errc::truncated).in(file.path()).at(kSize));
+    EXPECT_THAT(read->wait(), Fails(Errc::truncated).in(file.path()).at(kSize));
     EXPECT_TRUE(read->guards_are_whole());
   }
 }
@@ -156,7 +156,7 @@ TEST_P(StorageConformanceTest, AReadFromBeyondTheEndIsTruncatedWhereItBegins) {
   for (const std::uint64_t offset : {std::uint64_t{1000}, std::uint64_t{1001}, std::uint64_t{1} << 40, kMax - 4,
                                      kMax + 1, std::numeric_limits<std::uint64_t>::max()}) {
     const auto read = start_read(*storage_, file, offset, 10);
-    EXPECT_THAT(read->wait(), test::Fails(Errc::truncated).in(file.path()).at(offset)) << offset;
+    EXPECT_THAT(read->wait(), Fails(Errc::truncated).in(file.path()).at(offset)) << offset;
   }
 }
 
@@ -165,7 +165,7 @@ TEST_P(StorageConformanceTest, AFileThatShrankHasChangedWhereItEndsNow) {
   const InputFile file = sample_file(700'000);
   std::filesystem::resize_file(file.path(), kNow);
   EXPECT_THAT(start_read(*storage_, file, 100, 600'000, 64)->wait(),
-              test::Fails(Errc::file_changed).in(file.path()).at(kNow));
+              Fails(Errc::file_changed).in(file.path()).at(kNow));
 }
 
 TEST_P(StorageConformanceTest, AFailedReadLeavesTheOthersAlone) {
@@ -255,13 +255,13 @@ TEST_P(StorageConformanceTest, TwoStoragesReadTheSameFileAtOnce) {
 }
 
 TEST_P(StorageConformanceTest, NoDescriptorIsLeftBehind) {
-  const std::size_t before = test::open_descriptors();
+  const std::size_t before = open_descriptors();
   for (int i = 0; i < 3; ++i) {
     const InputFile file = sample_file(10'000);
     const std::unique_ptr<Storage> storage = make().value();
     expect_good({start_read(*storage, file, 5, 9'000)});
   }
-  EXPECT_EQ(test::open_descriptors(), before);
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_P(StorageConformanceTest, TryingGivesAllBytesOrSaysNoAndReadingIsThenGood) {
@@ -290,7 +290,7 @@ TEST_P(StorageConformanceTest, TryingPastTheEndIsAnErrorOrANo) {
     if (tried) {
       EXPECT_FALSE(*tried) << offset;
     } else {
-      EXPECT_THAT(tried, test::Fails(Errc::truncated).in(file.path()));
+      EXPECT_THAT(tried, Fails(Errc::truncated).in(file.path()));
     }
     EXPECT_TRUE(read.guards_are_whole());
   }
@@ -304,7 +304,7 @@ TEST_P(StorageConformanceTest, ReadsAgainOnTheSpot) {
     EXPECT_EQ(read.complaint(), "");
   }
   SampleRead past(1'499'000, 1001, 5);
-  EXPECT_THAT(storage_->read_again(file, past.offset(), past.into()), test::Fails(Errc::truncated));
+  EXPECT_THAT(storage_->read_again(file, past.offset(), past.into()), Fails(Errc::truncated));
 }
 
 TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {
@@ -323,7 +323,7 @@ TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {
   storage_->call(
       "nothing", [] { return Storage::Answer(Error(Errc::truncated)); },
       [&](const Storage::Answer& answer) { failed.complete(answer.error()); });
-  EXPECT_THAT(failed.wait(), test::Fails(Errc::truncated));
+  EXPECT_THAT(failed.wait(), Fails(Errc::truncated));
 }
 
 TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {
@@ -356,4 +356,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& back_end) { return back_end.param.name; });
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

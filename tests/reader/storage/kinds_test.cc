@@ -15,21 +15,20 @@
 #include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::InputFile;
 using detail::make_storage;
 using detail::ReadInto;
 using detail::Storage;
-using ::testing::HasSubstr;
 
-class StorageKindsTest : public test::FolderTest {
+class StorageKindsTest : public FolderTest {
  protected:
   static constexpr std::size_t kSize = 1'000'003;
 
   StorageKindsTest() {
-    test::write_file(folder_.path("a"), sample_bytes(kSize));
+    write_file(folder_.path("a"), sample_bytes(kSize));
     file_ = std::make_unique<InputFile>(InputFile::open(folder_.path("a")).value());
   }
 
@@ -65,7 +64,7 @@ TEST_F(StorageKindsTest, OptionsOutOfRangeAreNamed) {
                                       std::pair{detail::StorageOptions{.depth = 0}, "depth"},
                                       std::pair{detail::StorageOptions{.depth = 1'000'000}, "depth"},
                                       std::pair{detail::StorageOptions{.memory_bytes = 1000}, "memory_bytes"}}) {
-    EXPECT_THAT(make_storage(StorageKind::automatic, options), test::Fails(Errc::invalid_option).saying(name)) << name;
+    EXPECT_THAT(make_storage(StorageKind::automatic, options), Fails(Errc::invalid_option).saying(name)) << name;
   }
 }
 
@@ -77,17 +76,17 @@ TEST_F(StorageKindsTest, EveryKindHasAName) {
 
 TEST_F(StorageKindsTest, WhereASandboxForbidsIoUringAskingForItSaysWhatToDo) {
   if (!make_storage(StorageKind::io_uring_direct, {})) GTEST_SKIP() << "no io_uring here to forbid";
-  const std::size_t before = test::open_descriptors();
+  const std::size_t before = open_descriptors();
   without_system_call(SYS_io_uring_setup, [&] {
     EXPECT_THAT(make_storage(StorageKind::io_uring_direct, {}),
-                test::Fails(Errc::resource_limit).saying("seccomp").saying("or use pread"));
+                Fails(Errc::resource_limit).saying("seccomp").saying("or use pread"));
     expect_reads(*make_storage(StorageKind::automatic, {}).value());
   });
-  EXPECT_EQ(test::open_descriptors(), before);
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
-  const std::size_t before = test::open_descriptors();
+  const std::size_t before = open_descriptors();
   without_system_call(SYS_clone3, [&] {
     try {
       std::thread([] {}).join();
@@ -95,10 +94,10 @@ TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
     } catch (const std::system_error&) {
     }
     for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
-      EXPECT_THAT(make_storage(kind, {}), test::Fails(Errc::resource_limit));
+      EXPECT_THAT(make_storage(kind, {}), Fails(Errc::resource_limit));
     }
   });
-  EXPECT_EQ(test::open_descriptors(), before);
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(StorageKindsTest, WhereTooLittleMemoryMayBeLockedDirectReadsGoOnAndSaySo) {
@@ -160,7 +159,7 @@ TEST_F(StorageKindsTest, ADirectDescriptorIsThatOfTheOpenFileNotOfOneThatTookIts
   const auto storage = make_storage(StorageKind::io_uring_direct, {});
   if (!storage) GTEST_SKIP() << storage.error().to_string();
   const InputFile opened = InputFile::open(folder_.path("a")).value();
-  test::write_file(folder_.path("other"), std::string(kSize, 'x'));
+  write_file(folder_.path("other"), std::string(kSize, 'x'));
   ASSERT_EQ(::rename(folder_.path("other").c_str(), folder_.path("a").c_str()), 0);
   const auto read = start_read(**storage, opened, 10, 5000);
   ASSERT_TRUE(read->wait());
@@ -185,4 +184,4 @@ TEST(ReadIntoTest, TheFrontAndTheRestTogetherAreTheWhole) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

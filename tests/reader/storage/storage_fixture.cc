@@ -21,7 +21,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 constexpr std::size_t kGuard = 32;
@@ -148,4 +148,4 @@ void with_little_locked_memory(const std::function<void()>& body) {
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

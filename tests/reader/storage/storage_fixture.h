@@ -14,7 +14,7 @@
 
 #include "reader/storage/storage.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 
 /// The byte at an offset of every file of `sample_bytes`.
 std::byte byte_at(std::uint64_t offset) noexcept;
@@ -68,4 +68,4 @@ void without_system_call(long number, const std::function<void()>& body);
 /// default.
 void with_little_locked_memory(const std::function<void()>& body);
 
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -29,14 +29,11 @@
 #include "tests/support/gated_storage.h"
 #include "tests/support/sanitizers.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::InputFile;
 using detail::Storage;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kAfter{20};
 
@@ -98,7 +95,7 @@ Storage::CallHandler completes(SampleRead& done) {
   };
 }
 
-class ReadWatchTest : public test::FolderTest {
+class ReadWatchTest : public FolderTest {
  protected:
   /// A watched storage that withholds the reads of "slow".
   void watch(bool gives_up, std::chrono::nanoseconds after = kAfter) {
@@ -115,7 +112,7 @@ class ReadWatchTest : public test::FolderTest {
   }
   void TearDown() override { end_all(); }
   InputFile sample_file(std::size_t bytes, const std::string& name) {
-    test::write_file(folder_.path(name), sample_bytes(bytes));
+    write_file(folder_.path(name), sample_bytes(bytes));
     return InputFile::open(folder_.path(name)).value();
   }
 
@@ -176,7 +173,7 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   const auto result = read->wait();
   ASSERT_FALSE(result);
   EXPECT_TRUE(storage_->gave_up(result.error()));
-  EXPECT_THAT(result, test::Fails().in(slow.path()).at(1234u).saying("has hung"));
+  EXPECT_THAT(result, Fails().in(slow.path()).at(1234u).saying("has hung"));
   EXPECT_EQ(storage_->hung_reads().given_up, 1u);
   lines_.wait_for("and was abandoned");
 
@@ -184,7 +181,7 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   const auto later = start_read(*storage_, slow, 50, 100)->wait();
   ASSERT_FALSE(later);
   EXPECT_TRUE(storage_->gave_up(later.error()));
-  EXPECT_THAT(later, test::Fails().saying("earlier calls on this file hang"));
+  EXPECT_THAT(later, Fails().saying("earlier calls on this file hang"));
   ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
   gate_->let_go(GatedStorage::Open::for_ever);
   while (!start_read(*storage_, slow, 50, 100)->wait().has_value()) std::this_thread::sleep_for(kAfter);
@@ -195,8 +192,7 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
 
 TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
   watch(true, std::chrono::hours(1));
-  EXPECT_THAT(start_read(*storage_, sample_file(1000, "short"), 900, 200)->wait(),
-              test::Fails(Errc::truncated).at(1000u));
+  EXPECT_THAT(start_read(*storage_, sample_file(1000, "short"), 900, 200)->wait(), Fails(Errc::truncated).at(1000u));
 }
 
 TEST_F(ReadWatchTest, AnOpeningThatHangsIsGivenUp) {
@@ -386,4 +382,4 @@ TEST_F(ReadWatchTest, AReadOfManyPiecesGivesItsBytesInTwoParts) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test

@@ -22,7 +22,7 @@
 #include "tests/plan/random_source.h"
 #include "tests/support/cases.h"
 
-namespace dovetail::testing {
+namespace dovetail::test {
 namespace {
 
 using detail::Entry;
@@ -274,4 +274,4 @@ TEST(RecordWalkTest, GivesTheRowsOfThePlanFromAnyPlace) {
 }
 
 }  // namespace
-}  // namespace dovetail::testing
+}  // namespace dovetail::test
