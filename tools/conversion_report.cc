@@ -153,14 +153,14 @@ std::optional<std::string> numbers_as_bytes(const std::vector<ConvertedSource>& 
   }
   if (found == 0) return std::nullopt;
   if (found > kMostShown) text += " and " + format::count_of(found - kMostShown, "more column");
-  return text + "; --csv-null names values that mean a missing number";
+  return text + "; --csv-null names values that mean a missing number, --csv-type sets the type of a column";
 }
 
 /// More shards than records are mostly a mistake, and each empty one is a file.
 std::optional<std::string> empty_shards(const ConvertReport& report) {
   if (report.shards == 1 || report.shards <= report.records) return std::nullopt;
   return "there are more shards than records, so at least " + std::to_string(report.shards - report.records) + " of " +
-         std::to_string(report.shards) + " are empty; lower --shards";
+         std::to_string(report.shards) + " are empty; ask for fewer shards";
 }
 
 std::vector<std::string> notes_of(const ConvertSummary& summary) {

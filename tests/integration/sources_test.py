@@ -117,7 +117,8 @@ class SourcesTest(CommandTest):
         (note,) = run_json(*convert)["notes"]
         self.assertEqual(note, f'a is bytes because of "x" in line 5 of {source}, b is bytes because of "\x1b" in line '
                                f'5 of {source}, c is bytes because of "1\n2" in line 5 of {source} and 1 more column; '
-                               "--csv-null names values that mean a missing number")
+                               "--csv-null names values that mean a missing number, --csv-type sets the type of a "
+                               "column")
         self.assertIn(f'\nnote: a is bytes because of "x" in line 5 of {source}, b is bytes because of "\\x1b" in ',
                       run_good(*convert).decode())
         done = run("convert", "-", "--from", "csv", "--json", "--overwrite", "--to", self.path("packed"),
@@ -244,7 +245,7 @@ class SourcesTest(CommandTest):
         source = write_file(self.path("a.txt"), b"1\n2\n3\n")
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"), "--shards")
         self.assertEqual(run_json(*convert, 100)["notes"],
-                         ["there are more shards than records, so at least 97 of 100 are empty; lower --shards"])
+                         ["there are more shards than records, so at least 97 of 100 are empty; ask for fewer shards"])
         self.assertEqual(run_json(*convert, 3)["notes"], [])
 
     def test_runs_that_are_larger_than_was_aimed_at_are_told(self):
