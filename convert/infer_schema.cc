@@ -99,14 +99,14 @@ class FeaturePass {
                            id % kShareIds);
   }
 
-  /// Moves to a record, which may take long. Returns whether it is there.
-  bool find(LineCursor& cursor, std::uint64_t id) const {
+  /// Moves to a record, which may take long. Returns whether it is there. Errors: as `LineCursor`.
+  Result<bool> find(LineCursor& cursor, std::uint64_t id) const {
     cursor.watch(cancelled_);
-    bool found = cursor.seek(line_.begin_of(id / kShareIds, shares())).has_value();
-    for (std::uint64_t i = 0; found && i != id % kShareIds; ++i) {
-      found = cursor.has_record() && cursor.advance().has_value();
+    DOVETAIL_TRY(cursor.seek(line_.begin_of(id / kShareIds, shares())));
+    for (std::uint64_t i = 0; cursor.has_record() && i != id % kShareIds; ++i) {
+      DOVETAIL_TRY(cursor.advance());
     }
-    return found && cursor.has_record();
+    return cursor.has_record();
   }
 
  private:
@@ -121,7 +121,7 @@ class FeaturePass {
     LineCursor cursor(line_);
     cursor.watch(cancelled_);
     for (std::uint32_t share = next_++; share < shares() && !gate.stops(share); share = next_++) {
-      if (auto read = read_share(cursor, share, collector, without_features); !read) {
+      if (auto read = read_share(cursor, share, gate, collector, without_features); !read) {
         gate.fail(share, read.error());
         break;
       }
@@ -131,12 +131,12 @@ class FeaturePass {
     if (!without_features_) without_features_ = without_features;
   }
 
-  Result<void> read_share(LineCursor& cursor, std::uint32_t share, FeatureCollector& collector,
+  Result<void> read_share(LineCursor& cursor, std::uint32_t share, const FailureGate& gate, FeatureCollector& collector,
                           std::optional<std::uint64_t>& without_features) {
     DOVETAIL_TRY(cursor.seek(line_.begin_of(share, shares())));
     const std::uint64_t end = line_.begin_of(share + 1, shares());
     std::uint64_t id = share * kShareIds;
-    for (; cursor.has_record() && cursor.place() < end; ++id) {
+    for (; cursor.has_record() && cursor.place() < end && !gate.stops(share); ++id) {
       if (has_no_features(cursor.record())) {
         without_features = id;
       } else {
@@ -159,9 +159,10 @@ class FeaturePass {
 };
 
 /// The error for the first record that is no Example, with its number in the line.
-Error no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t id, const Error& reason) {
+Result<Schema> no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t id, const Error& reason) {
   LineCursor cursor(line);
-  if (!pass.find(cursor, id)) return cannot_infer(reason.detail());
+  DOVETAIL_ASSIGN(const bool found, pass.find(cursor, id));
+  if (!found) return cannot_infer(reason.detail());
   FeatureCollector again;
   again.add(pass.number_of(id), cursor.record());
   const FeaturesReport report = again.report();
@@ -169,8 +170,8 @@ Error no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t i
 }
 
 /// The error for a feature that needs a column and has none.
-Error no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
-                const FeaturePass& pass) {
+Result<Schema> no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
+                         const FeaturePass& pass) {
   std::string why = "the feature " + shown(name) + " cannot be a column: ";
   const char* separator = "";
   for (const FeatureStats* stats : kinds) why += std::exchange(separator, ", ") + text_of(*stats);
@@ -181,7 +182,7 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
   const FeatureStats& rarest = **std::min_element(kinds.begin(), kinds.end(),
                                                   [](const auto* a, const auto* b) { return a->records < b->records; });
   LineCursor cursor(line);
-  const bool found = pass.find(cursor, rarest.first_record);
+  DOVETAIL_ASSIGN(const bool found, pass.find(cursor, rarest.first_record));
   const std::uint64_t number = pass.number_of(rarest.first_record);
   why += "; " + std::string(to_text(rarest.kind)) + " first in record " + std::to_string(number);
   if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());

@@ -81,11 +81,12 @@ Error doubtful_delimiter(char other, char taken) {
 
 // A first row of numbers is most likely data. As a header it would be lost.
 bool has_numbers_only(const std::vector<std::string_view>& fields, const CsvOptions& options) {
-  const auto is_number = [](std::string_view field) {  // but neither "inf" nor "nan", which name columns too
-    return parse_real(field).has_value() && field.find_first_of("0123456789") != std::string_view::npos;
+  const auto is_number = [](std::string_view field) { return parse_real(field).has_value(); };
+  const auto has_digit = [&](std::string_view field) {  // "inf" and "nan" alone may name columns
+    return is_number(field) && field.find_first_of("0123456789") != std::string_view::npos;
   };
   const auto fits = [&](std::string_view field) { return is_missing(field, options) || is_number(field); };
-  return std::any_of(fields.begin(), fields.end(), is_number) && std::all_of(fields.begin(), fields.end(), fits);
+  return std::any_of(fields.begin(), fields.end(), has_digit) && std::all_of(fields.begin(), fields.end(), fits);
 }
 
 Error doubtful_header() {

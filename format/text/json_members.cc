@@ -48,8 +48,7 @@ auto all_of(std::span<const json::value> values, Get get) {
 }
 
 // Calls `visit` for each member that has a value. `name` is the path so far, and the same after the
-// call. It is one string for all members: long names of nested objects, repeated for each member,
-// could take the square of the record's memory.
+// call. It is one string for all members.
 template <class Visit>
 void visit_members(const json::object& object, std::string& name, const Visit& visit) {
   const std::size_t prefix = name.size();
@@ -67,8 +66,22 @@ void visit_members(const json::object& object, std::string& name, const Visit& v
   }
 }
 
+// Returns whether no nested member has a name above the limit: each member repeats the names around
+// it, which would take the square of the record's length in time.
+bool names_fit(const json::object& object, std::size_t prefix) {
+  return std::all_of(object.begin(), object.end(), [prefix](const auto& member) {
+    const std::size_t bytes = prefix + member.key().size();
+    const json::object* const inner = member.value().if_object();
+    return inner != nullptr ? names_fit(*inner, bytes + 1) : prefix == 0 || bytes <= kMaxNestedNameBytes;
+  });
+}
+
 // Hashes of the names suffice: of two that are equal by accident, one would be refused in 2^64.
 Result<void> check_names(const json::object& object) {
+  if (!names_fit(object, 0)) {
+    return Error(Errc::malformed_input,
+                 "the name of a nested member has more than " + std::to_string(kMaxNestedNameBytes) + " bytes");
+  }
   std::vector<std::size_t> hashes;
   std::string name;
   visit_members(object, name, [&](const std::string& found, const json::value&) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include <dovetail/error.h>
 
 namespace dovetail::format {
+
+/// Longest `outer.inner` name of a nested member, in bytes.
+inline constexpr std::size_t kMaxNestedNameBytes = 4096;
 
 /// The values of a member: at least one.
 using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<ByteView>>;
@@ -26,7 +30,8 @@ using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, 
 /// becomes bytes, its text in JSON. null counts as missing, and so does an empty list, whose kind
 /// is unknown. Of equal names in one object, the last counts.
 /// Errors: `malformed_input` without file and offset, before the first call of `add`, if member
-///         `b` of `a` and another member are both named `a.b`.
+///         `b` of `a` and another member are both named `a.b`, or if the name of a nested member
+///         is too long.
 /// Cost:   up to 25 times the memory of the record.
 Result<bool> for_each_member(ByteView record,
                              const std::function<void(std::string_view name, const JsonValues& values)>& add);

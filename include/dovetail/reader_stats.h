@@ -66,7 +66,8 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t shards_opened = 0;
 
   // Where time went. The first six add up to the life of the reader.
-  /// A request was outstanding, and bytes were still being read.
+  /// A request was outstanding, and bytes were still being read. This and the next three include the
+  /// time until the trainer's thread runs again.
   std::chrono::nanoseconds waiting_for_storage{};
   /// A request was outstanding, and blocks were being checked, decoded or gathered.
   std::chrono::nanoseconds waiting_for_decode{};
@@ -103,7 +104,7 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t given_up_reads = 0;  ///< Of these, the abandoned ones: `OnHungRead::fail`.
   std::vector<HungRead> hung_now;    ///< Those not answered yet, oldest first; at most 100.
   /// Shards with the longest mean read time, longest first; at most 5. Only reads that had to wait
-  /// count.
+  /// count, and not those that arrive after the reader has ended.
   std::vector<ShardReads> slowest_shards;
 
   // Memory.

@@ -7,7 +7,6 @@ import itertools
 from typing import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from dovetail._dovetail import Batch
     from dovetail._map import Record
 
 _COLUMN = "object"
@@ -16,7 +15,8 @@ _COLUMN = "object"
 class KeptObjects:
     """A function of a record, or of a list of them, that keeps its results, and gives their numbers as a column.
 
-    Threads of the reader call it. The operations that they share are atomic under the interpreter lock."""
+    Threads of the reader call it. The operations that they share are atomic under the interpreter lock. The reader
+    takes the results of a batch out of `kept`, and clears it when it moves."""
 
     columns = f"{_COLUMN}:i64"
 
@@ -24,30 +24,21 @@ class KeptObjects:
         if not callable(function):
             raise TypeError(f"map must be a function, not {type(function).__name__}")
         self._function = function
-        self._kept: dict[int, Any] = {}
+        self.kept: dict[int, Any] = {}
         self._numbers = itertools.count(1)  # 0 is in rows without a record
 
     def _keep(self, result: object) -> int:
         number = next(self._numbers)
-        self._kept[number] = result
+        self.kept[number] = result
         return number
 
     def __call__(self, given: Record | list[Record]) -> dict[str, Any]:
         results = self._function(given)
         if not isinstance(given, list):
             return {_COLUMN: self._keep(results)}
+        if isinstance(results, (dict, set, frozenset, str, bytes)):
+            raise TypeError(f"map_batch must return a list of objects, not {type(results).__name__}")
+        results = list(results)
         if len(results) != len(given):
             raise ValueError(f"map_batch returned {len(results)} objects for {len(given)} records")
         return {_COLUMN: [self._keep(result) for result in results]}
-
-    def give(self, batch: Batch) -> Batch:
-        """Gives a batch its objects, and returns it."""
-        numbers = batch[_COLUMN].tolist()
-        batch._set_objects([self._kept[number] if number else None for number in numbers])
-        for number in numbers:
-            self._kept.pop(number, None)  # a substituted row has that of another
-        return batch
-
-    def forget(self) -> None:
-        """Drops what no batch will deliver. Called when the reader moves, while none of its threads runs."""
-        self._kept.clear()

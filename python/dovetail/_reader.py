@@ -263,12 +263,11 @@ class Reader:
                 raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one: "
                                   "`dovetail inspect PATH --features` prints it, and `dovetail convert --schema infer` "
                                   "stores it")
-        self._objects = None
         if outputs == "objects":
             function = map or map_batch
             if columns or function is None or (map is not None and map_batch is not None):
                 raise usage_error('outputs="objects" needs map or map_batch, and no columns')
-            self._objects = kept = KeptObjects(function)
+            kept = KeptObjects(function)
             columns, map, map_batch = kept.columns, map and kept, map_batch and kept
         elif outputs != "columns":
             raise usage_error(f'outputs={outputs!r}: it must be "columns" or "objects"')
@@ -296,7 +295,7 @@ class Reader:
             warnings.warn(f"the reader ended with epoch {self._epochs - 1}, as epochs={self._epochs} asks, and gives "
                           "no more batches: open it without epochs= if a loop of yours counts epochs", RuntimeWarning,
                           stacklevel=2)
-        return iter(self._native) if self._objects is None else map(self._objects.give, iter(self._native))
+        return iter(self._native)
 
     def __len__(self) -> int:
         return self.plan.steps(self.epoch)
@@ -311,8 +310,7 @@ class Reader:
 
     def next(self) -> Batch | None:
         """Returns the next batch. None at the end of an epoch; the next epoch begins after that."""
-        batch = self._native.next()
-        return batch if batch is None or self._objects is None else self._objects.give(batch)
+        return self._native.next()
 
     @property
     def epoch(self) -> int:
@@ -406,8 +404,6 @@ class Reader:
     def close(self) -> None:
         """Stops the threads of the reader and closes its files. May be called again."""
         self._native.close()
-        if self._objects is not None:
-            self._objects.forget()
 
     @property
     def closed(self) -> bool:

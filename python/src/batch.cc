@@ -319,8 +319,6 @@ Raises:
 
 A row without a good record is None. A row with the status SUBSTITUTED has the object of another row. They are not in the
 slot, and stay after `release()`.)")
-      .def(
-          "_set_objects", [](PyBatch& batch, py::list given) { batch.objects = std::move(given); }, py::arg("objects"))
       .def_property_readonly("columns", columns, R"(The names of its columns, as a list.)")
       .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
       .def("__getitem__", column, py::arg("column"))

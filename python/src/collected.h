@@ -16,7 +16,8 @@ T* made(PyObject* self) {
 }
 
 /// For `custom_type_setup` of a class whose objects refer to others, which may refer to them. `T`
-/// has `traverse` and `clear`.
+/// has `traverse` and `clear`. If it has `finalize`, this is called before the collector clears any
+/// object that is garbage too.
 template <class T>
 void see_through(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
@@ -33,6 +34,11 @@ void see_through(PyHeapTypeObject* heap_type) {
     PyObject_GC_UnTrack(self);
     pybind11::detail::pybind11_object_dealloc(self);
   };
+  if constexpr (requires(T & object) { object.finalize(); }) {
+    type.tp_finalize = [](PyObject* self) {
+      if (T* const object = made<T>(self)) object->finalize();
+    };
+  }
   type.tp_clear = [](PyObject* self) {
     if (T* const object = made<T>(self)) object->clear();
     return 0;

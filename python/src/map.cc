@@ -9,6 +9,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -219,7 +220,7 @@ PyMap::PyMap(py::object function, Takes takes, Schema schema, bool keeps_raised)
   }
   const py::object module = import_module("dovetail._map");
   objects_ = std::make_unique<Objects>(Objects{.record_type = module.attr("Record"),
-                                               .kept_type = import_module("dovetail._objects").attr("KeptObjects"),
+                                               .kept = KeptObjects(function_),
                                                .fit = module.attr("fit"),
                                                .id = py::str("id"),
                                                .epoch = py::str("epoch"),
@@ -262,6 +263,7 @@ bool PyMap::runs_here() noexcept {
 
 int PyMap::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.ptr());
+  Py_VISIT(objects_->kept.dict().ptr());
   for (const Raised& raised : raised_) Py_VISIT(raised.exception.ptr());
   Py_VISIT(ended_by_.ptr());
   return 0;
@@ -269,6 +271,7 @@ int PyMap::traverse(visitproc visit, void* arg) const {
 
 void PyMap::clear() {
   const py::object function = std::move(function_);  // its destruction may run Python code
+  const py::object kept = objects_->kept.take();
   const auto raised = std::exchange(raised_, {});
   const py::object ended_by = std::move(ended_by_);
 }
@@ -276,7 +279,7 @@ void PyMap::clear() {
 void PyMap::begin() {
   const Locked locked;
   const py::object before = std::move(ended_by_);
-  if (function_ && py::isinstance(function_, objects_->kept_type)) call_object(function_.attr("forget"));
+  objects_->kept.drop();
 }
 
 template <class Call>

@@ -14,6 +14,8 @@
 #include <dovetail/transform.h>
 #include <pybind11/pybind11.h>
 
+#include "python/src/kept_objects.h"
+
 namespace dovetail::python {
 
 /// A Python function as a transform. `fn(record)` returns the columns of its row by name,
@@ -40,6 +42,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// Forgets that exception, and objects that the function keeps. Call, without the lock, while no
   /// thread of a reader runs.
   void begin();
+  /// What the function keeps for batches.
+  const KeptObjects& kept() const noexcept { return objects_->kept; }
   /// Whether this thread is in the function of any map. It must not wait for a reader then.
   static bool runs_here() noexcept;
 
@@ -73,7 +77,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// address.
   struct Objects {
     pybind11::object record_type;
-    pybind11::object kept_type;
+    KeptObjects kept;
     pybind11::object fit;
     pybind11::object id;
     pybind11::object epoch;

@@ -73,6 +73,22 @@ void report_raised(Call call) {
   call_python(PyErr_WriteUnraisable, context.ptr());
 }
 
+/// Marks a reader as moved by this thread.
+class Moving {
+ public:
+  Moving(bool& moving, LogLines& log) : moving_(moving), log_(log) { moving_ = true; }
+  Moving(const Moving&) = delete;
+  Moving& operator=(const Moving&) = delete;
+  ~Moving() {
+    log_.set_opener({});
+    moving_ = false;
+  }
+
+ private:
+  bool& moving_;
+  LogLines& log_;
+};
+
 }  // namespace
 
 void close_all_readers() {
@@ -118,8 +134,8 @@ void PyReader::reopen(ReaderOptions options) {
   options.epochs = ended ? 1 : end_epoch_ - (end_epoch_ == 0 ? 0 : begin);
 
   std::shared_ptr<BatchReader> reader = std::move(reader_);
-  moving_ = true;
   const Result<void> opened = [&]() -> Result<void> {
+    const Moving moving(moving_, *log_);
     const Unlocked unlocked;
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
     reader.reset();                         // free its slots first: memory may not suffice for both
@@ -134,8 +150,6 @@ void PyReader::reopen(ReaderOptions options) {
       return Error::from_errno(ENOMEM, failed.what());
     }
   }();
-  log_->set_opener({});
-  moving_ = false;
   if (!opened.has_value()) {
     failure_ = opened.error();
     flush_log();
@@ -191,7 +205,9 @@ std::optional<PyBatch> PyReader::next() {
     }();
     if (batch.has_value()) {
       if (!batch->has_value()) return std::nullopt;
-      return PyBatch(std::move(**batch));
+      PyBatch made(std::move(**batch));
+      if (map_ != nullptr) map_->kept().give(made);
+      return made;
     }
     if (!batch.error().is(Errc::not_yet)) {
       flush_log();
@@ -265,6 +281,7 @@ void PyReader::seek(const State& state) {
 void PyReader::close() {
   closed_ = true;
   stop();
+  if (map_ != nullptr) map_->kept().drop();
   flush_log();
 }
 

@@ -53,6 +53,8 @@ class PyReader {
   void clear() {
     if (map_ != nullptr) map_->clear();
   }
+  /// The threads of the reader must not call a function that the collector has cleared.
+  void finalize() { clear(); }
 
  private:
   /// Errors: `closed`; `busy` while the reader is moved.

@@ -103,7 +103,9 @@ ReaderStats BatchReader::stats() const {
 }
 
 void BatchReader::stop() {
-  if (impl_ != nullptr && !impl_->process.forked()) impl_->reader->stop();
+  // The handler of a request that `stop` ends may destroy this reader on another thread.
+  const std::shared_ptr<Impl> alive = impl_;
+  if (alive != nullptr && !alive->process.forked()) alive->reader->stop();
 }
 
 }  // namespace dovetail

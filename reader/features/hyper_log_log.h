@@ -13,7 +13,7 @@ namespace dovetail::detail {
 /// 2007) with the estimator of Ertl (2017, arXiv:1702.01284), which needs no tables to correct a
 /// bias.
 ///
-/// The state depends only on the set of hashes. So sketches merge exactly, and a sketch that was
+/// The registers depend only on the set of hashes. So sketches merge exactly, and a sketch that was
 /// made coarser equals one that was coarse from the start.
 ///
 /// Needs: uniformly distributed hashes of 64 bits.

@@ -37,7 +37,7 @@ struct SketchMemory {
   unsigned seen_numbers = 8;  // how many more sketches may have a `SeenNumbers`, which is not charged
 };
 
-/// A set of numbers below 2^18, such as token ids. A sketch that estimates keeps the numbers that it
+/// A set of 2^18 small numbers, such as token ids. A sketch that estimates keeps the numbers that it
 /// has added in this set, and need not hash them again.
 class SeenNumbers {
  public:

@@ -43,7 +43,7 @@ class RunStore final : public RunMemory {
     std::uint64_t spare_bytes = 0;  ///< Part of it reserved for spare room, one for each lane.
   };
   /// Borrows all arguments except the function. The function is called, with no lock held, after
-  /// the storage has delivered a piece.
+  /// the storage has delivered a piece. It must not throw.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
            std::function<void()> on_arrival);
   /// Needs: the storage has stopped.

@@ -26,7 +26,7 @@ namespace dovetail::detail {
 class ShardTable {
  public:
   /// Keeps up to `max_open` shards. As many again may stay open for their users. `on_change` is
-  /// called, with no lock held, after a shard was opened or failed to open.
+  /// called, with no lock held, after a shard was opened or failed to open. It must not throw.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
   /// Starts to open a shard, unless it is open, is being opened, or has failed and was not

@@ -318,7 +318,7 @@ void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std:
   }
   std::unique_lock again(mutex_);
   if (handing_over_ == request.get()) handing_over_ = nullptr;  // the handler may have made the next request
-  if (!failure.has_value()) return;
+  if (!failure.has_value() || request->begun) return;  // the trainer has the batch, although something was thrown
   if (item.after.has_value()) state_ = std::move(*item.after);
   if (!error_.has_value()) error_ = std::move(failure);
   match(again);
@@ -442,9 +442,9 @@ DeviceStats DeviceReader::stats() const {
 ReaderStats DeviceReader::reader_stats() const {
   return impl_->reader().stats();
 }
-
 void DeviceReader::stop() {
-  if (impl_ != nullptr && !impl_->process().forked()) impl_->stop();
+  // Kept alive, because the handler that it ends may destroy this reader.
+  if (const auto alive = impl_; alive != nullptr && !alive->process().forked()) alive->stop();
 }
 
 }  // namespace dovetail

@@ -95,7 +95,8 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     const std::lock_guard lock(mutex_);
     // The handler may have made the next request.
     if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
-    if (!failure.has_value()) return;
+    if (!failure.has_value() || completion.request->begun)
+      return;  // the trainer has the batch, although something was thrown
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = std::move(failure);
     ready_ = 1;  // makes spinning threads stop

@@ -28,8 +28,8 @@ class MetricsFile {
   /// `stats` is called without any lock of the reader.
   MetricsFile(const ReaderOptions& options, std::function<ReaderStats()> stats);
 
-  /// Writes the file for the first time, over that of an earlier run of any rank. Errors: `already_exists` if the file exists and is not a
-  /// metrics file; errors of the system.
+  /// Writes the file for the first time, over that of an earlier run of any rank. Errors:
+  /// `already_exists` if the file exists and is not a metrics file; errors of the system.
   Result<void> begin();
   /// Call after a batch, or the end of an epoch, was handed over. Writes the file if it is due.
   void handed_over(bool end_of_epoch, Clock::time_point now) noexcept;

@@ -76,7 +76,7 @@ class DelimitedScanner {
   Result<std::optional<ByteView>> finish() {
     record_offset_ = next_offset_;
     if (given_ || held_.empty()) return std::nullopt;  // also if the rest of a record was skipped
-    DOVETAIL_TRY(ends_.check_last(records_));
+    DOVETAIL_TRY(ends_.check_last(records_ + 1));
     next_offset_ += held_.size();
     given_ = true;
     return give(held_);

@@ -248,7 +248,7 @@ TEST_F(CsvSourceTest, AsksForTheDelimiterWhereThereWouldBeOneColumn) {
 }
 
 TEST_F(CsvSourceTest, AsksWhetherAFirstRowOfNumbersIsAHeader) {
-  for (const char* const text : {"1,2\n3,4\n", "1\n", "-1.5,,1e3\n1,2,3\n", "0,0\nx,y\n"}) {
+  for (const char* const text : {"1,2\n3,4\n", "1\n", "-1.5,,1e3\n1,2,3\n", "0,0\nx,y\n", "nan,1.5\n2,3.5\n"}) {
     for (const SourceOptions& options : {SourceOptions{}, raw_}) {
       const Error refused = error_of(text, options);
       EXPECT_THAT(refused, Fails(Errc::invalid_option).in(path_).at(0u)) << text;

@@ -51,6 +51,21 @@ TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
   EXPECT_EQ(read_source(put(text), options).value().size(), 2u);
 }
 
+TEST_F(JsonSourceTest, LimitsTheNamesOfNestedMembers) {
+  const std::string outer(4094, 'x');
+  for (const std::string& key : {std::string("a"), std::string("ab"), std::string("a\": 1, \"ab")}) {
+    const std::string path = put("{\"" + outer + "\": {\"" + key + "\": 2}}\n");
+    const auto read = read_source(path, {.format = SourceFormat::jsonl, .records = RecordForm::example});
+    if (key == "a") {
+      EXPECT_EQ(read.value().size(), 1u);
+    } else {
+      EXPECT_THAT(read, Fails(Errc::malformed_input).saying("a nested member has more than 4096 bytes")) << key;
+    }
+  }
+  const std::string flat = put("{\"" + outer + outer + "\": 2}\n");
+  EXPECT_EQ(read_source(flat, {.format = SourceFormat::jsonl, .records = RecordForm::example}).value().size(), 1u);
+}
+
 TEST_F(JsonSourceTest, IsKnownByAnObjectInTheFirstLine) {
   EXPECT_EQ(format_of("{}\n"), SourceFormat::jsonl);
   EXPECT_EQ(format_of("\xEF\xBB\xBF{}\n"), SourceFormat::jsonl);

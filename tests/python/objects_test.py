@@ -3,6 +3,9 @@
 """Batches with Python objects: `Reader(map=..., outputs="objects")`."""
 
 import gc
+import signal
+import threading
+import time
 import weakref
 
 import dovetail
@@ -106,6 +109,68 @@ class ObjectsTest(ModuleTest):
         batch = thing = None
         gc.collect()
         self.assertIsNone(kept())
+
+    def test_a_reader_in_a_cycle_of_its_objects_is_collected(self):
+        for _ in range(20):
+            box = []
+            reader = dovetail.Reader(self.dataset, batch=16, map=lambda record, box=box: box[0], outputs="objects",
+                                     decode_threads=2, prefetch=4)
+            box.append(reader)
+            collected = weakref.ref(reader)
+            del box, reader
+            deadline = time.monotonic() + 60
+            while collected() is not None and time.monotonic() < deadline:
+                gc.collect()  # not while a thread is in the function
+            self.assertIsNone(collected())
+
+    def test_a_handler_of_a_signal_that_raises_loses_no_batch(self):
+        raises = False
+
+        def handler(*_):
+            if raises:
+                raise InterruptedError
+
+        steps, interrupts = [], 0
+        reader = self.read(lambda record: record.id, batch=2, epochs=20)
+        before = signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0013)
+        try:
+            while len(steps) < 20 * 100:
+                try:
+                    raises = True
+                    for batch in reader:
+                        steps.append((batch.epoch, batch.step))
+                except InterruptedError:
+                    interrupts += 1
+                finally:
+                    raises = False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(sorted(set(steps)), [(epoch, step) for epoch in range(20) for step in range(100)])
+        self.assertEqual(len(set(steps)), len(steps), f"{interrupts} interrupts")
+
+    def test_a_seek_that_was_interrupted_can_be_repeated(self):
+        began = threading.Event()
+
+        def slow(record):
+            began.set()
+            time.sleep(0.01)
+            return record.id
+
+        reader = self.read(slow, decode_threads=1)
+        self.assertTrue(began.wait(60))
+        timer = threading.Timer(0.02, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        timer.start()
+        try:
+            reader.seek(0, 3)
+            timer.join()
+            time.sleep(0.1)
+        except KeyboardInterrupt:
+            pass
+        timer.join()
+        reader.seek(0, 2)
+        self.assertEqual(len(reader.next().objects), len(reader.next().objects))
 
     def test_misuse_is_refused(self):
         for options, error, says in (({"columns": "x:i64"}, dovetail.UsageError, "no columns"),
