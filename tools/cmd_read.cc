@@ -17,7 +17,6 @@
 
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
-#include "format/text/utf8.h"
 #include "format/try.h"
 #include "format/words/reader_words.h"
 #include "tools/command/columns_flag.h"
@@ -119,7 +118,7 @@ boost::json::object to_json(const Summary& summary) {
           {"digest", summary.digest.to_hex()},
           {"storage", to_string(summary.stats.storage)},
           {"registered", summary.stats.registered},
-          {"stats", from_text(format::to_utf8(summary.stats.to_json()))}};
+          {"stats", from_text(summary.stats.to_json())}};
 }
 
 std::string to_text(const Summary& summary) {

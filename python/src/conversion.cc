@@ -103,9 +103,10 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"resume", set_field<&ConvertOptions::resume>},
 };
 
-/// In a conversion this is an option of the writer.
+/// The only option of the writer that an export has.
 constexpr OptionSetter<ConvertOptions> kExportSetters[] = {
-    {"max_record_bytes", set_field<&ConvertOptions::source, &SourceOptions::max_record_bytes>},
+    {"max_record_bytes",
+     set_field<&ConvertOptions::writer, &DatasetWriterOptions::shard, &WriterOptions::max_record_bytes>},
 };
 
 void set_options(ConvertOptions& options, const py::dict& given) {
@@ -237,13 +238,9 @@ py::object export_sources(const py::object& sources, const py::object& target_gi
     refuse_option(key, "progress, compression, overwrite, " + option_names<ConvertOptions>(kSourceSetters) + ", " +
                            option_names<ConvertOptions>(kExportSetters));
   }
-  TfrecordExportOptions options;
-  options.sources = source_paths(sources);
-  options.from = read.from;
-  options.source = read.source;
-  options.files = read.shards;
-  options.jobs = read.jobs;
-  options.overwrite = to_option<bool>("overwrite", overwrite);
+  read.sources = source_paths(sources);
+  read.writer.shard.overwrite = to_option<bool>("overwrite", overwrite);
+  TfrecordExportOptions options = export_options(read);
   if (!compression.is_none())
     options.compression = from_word("compression", compression, format::kTfrecordCompressionWords);
   const std::filesystem::path target = to_path("target", target_given);

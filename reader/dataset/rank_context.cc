@@ -2,13 +2,12 @@
 #include <dovetail/rank_context.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "format/text/number_text.h"
 #include "format/try.h"
 
 namespace dovetail {
@@ -51,17 +50,10 @@ Error missing_variable(const char* missing, const char* present, const char* lau
                std::string(missing) + " is not set, though " + present + " is; " + launcher + " sets both");
 }
 
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // The number in a variable that is set. It must be in [least, limit).
 Result<std::uint32_t> read_number(const Lookup& lookup, const char* name, std::uint64_t least, std::uint64_t limit) {
   const std::string text = lookup(name).value_or("");
-  const std::optional<std::uint32_t> value = parse_number(text);
+  const std::optional<std::uint32_t> value = format::parse_number<std::uint32_t>(text);
   if (!value || *value < least || *value >= limit) {
     return bad_variable(name, text,
                         "it must be a number from " + std::to_string(least) + " to " + std::to_string(limit - 1));
@@ -111,10 +103,10 @@ std::optional<std::uint32_t> tasks_of_node(std::string_view list, std::uint32_t 
 
     std::optional<std::uint32_t> repeats = 1;
     if (const std::size_t open = entry.find("(x"); open != std::string_view::npos && entry.ends_with(')')) {
-      repeats = parse_number(entry.substr(open + 2, entry.size() - open - 3));
+      repeats = format::parse_number<std::uint32_t>(entry.substr(open + 2, entry.size() - open - 3));
       entry = entry.substr(0, open);
     }
-    const std::optional<std::uint32_t> tasks = parse_number(entry);
+    const std::optional<std::uint32_t> tasks = format::parse_number<std::uint32_t>(entry);
     if (!tasks || !repeats) return std::nullopt;
     if (node < first + *repeats) return tasks;
     first += *repeats;
@@ -128,7 +120,7 @@ Result<std::uint32_t> slurm_local_world(const Lookup& lookup, const RankContext&
   const std::optional<std::string> list = lookup(kSlurmStepTasks);
   const std::optional<std::string> node = lookup(kSlurmNode);
   if (list && node) {
-    const std::optional<std::uint32_t> node_number = parse_number(*node);
+    const std::optional<std::uint32_t> node_number = format::parse_number<std::uint32_t>(*node);
     const auto tasks = node_number ? tasks_of_node(*list, *node_number) : std::nullopt;
     if (!tasks) return bad_variable(kSlurmStepTasks, *list, "it does not have the tasks of node " + *node);
     return *tasks;
@@ -154,7 +146,7 @@ Result<RankContext> read_slurm(const Lookup& lookup) {
 
 bool is_single_task(const Lookup& lookup) {
   const std::optional<std::string> tasks = lookup(kSlurm.world);
-  return tasks && parse_number(*tasks) == 1u;
+  return tasks && format::parse_number<std::uint32_t>(*tasks) == 1u;
 }
 
 }  // namespace

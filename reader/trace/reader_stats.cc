@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "format/text/number_text.h"
+#include "format/text/utf8.h"
 
 namespace dovetail {
 
@@ -28,7 +29,7 @@ class JsonObject {
  private:
   static std::string quoted(std::string_view value) {
     std::string out = "\"";
-    for (const char c : value) {
+    for (const char c : format::to_utf8(value)) {
       if (c == '"' || c == '\\') {
         out += '\\';
         out += c;
