@@ -19,7 +19,7 @@ class KeptObjects {
   explicit KeptObjects(const pybind11::object& function);
 
   /// Gives a batch its objects. No handler of a signal raises meanwhile, which would lose the
-  /// batch. Errors: Python's `MemoryError`.
+  /// batch. Errors: Python's `MemoryError`; `busy` if its objects were dropped.
   void give(PyBatch& batch) const;
   /// Drops the objects that no batch will get.
   void drop() const noexcept;
