@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, SupportsIndex, Union
@@ -389,7 +388,7 @@ class Reader:
 
         They begin anew when the reader moves, by `seek`, `load_state_dict` or `set_epoch`. To Prometheus this is a
         restart, for which `rate()` and `increase()` allow."""
-        return _Stats(json.loads(self._native.stats()))
+        return _Stats(self._native.stats())
 
     def metrics(self, **labels: object) -> str:
         """Returns the same in the Prometheus text format, for a scrape or the textfile collector.

@@ -370,6 +370,20 @@ py::tuple position(const PyReader& reader) {
   return py::make_tuple(at.epoch, at.step);
 }
 
+/// Puts the names of files into `list`, a list of JSON objects of `items`. JSON has none that are not UTF-8.
+template <class Item>
+void put_files(const py::object& list, const std::vector<Item>& items) {
+  for (std::size_t i = 0; i < items.size(); ++i) list[py::int_(i)]["file"] = path_text(items[i].file);
+}
+
+py::object to_dict(const ReaderStats& stats) {
+  py::object dict = import_module("json").attr("loads")(stats.to_json());
+  put_files(dict["damaged"], stats.damaged);
+  put_files(dict["hung_now"], stats.hung_now);
+  put_files(dict["slowest_shards"], stats.slowest_shards);
+  return dict;
+}
+
 py::tuple environment_ranks() {
   const RankContext ranks = RankContext::from_environment().value();
   return py::make_tuple(ranks.rank, ranks.world, ranks.local_rank, ranks.local_world, ranks.source);
@@ -408,7 +422,7 @@ void bind_reader(py::module_& module) {
       .def("stats",
            [](PyReader& reader) {
              reader.flush_log();
-             return path_text(reader.get().stats().to_json());  // the text has file names
+             return to_dict(reader.get().stats());
            })
       .def(
           "metrics",
