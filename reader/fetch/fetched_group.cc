@@ -47,8 +47,11 @@ void Fetched::find_singles(const DamageLog& damage, std::uint32_t record_bytes, 
 FetchedGroup FetchedGroup::of(const PassOrder& order, std::uint64_t number) {
   FetchedGroup made;
   made.number = number;
+  const std::uint64_t begin = order.group_begin(number);
   const std::uint64_t end = order.group_begin(number + 1);
-  for (std::uint64_t run = order.group_begin(number); run < end; ++run) made.runs.emplace_back(order.run(run));
+  made.runs.reserve(static_cast<std::size_t>(end - begin));
+  for (std::uint64_t run = begin; run < end; ++run) made.runs.emplace_back(order.run(run));
+  made.unready = made.runs.size();
   return made;
 }
 
@@ -72,6 +75,7 @@ FetchedGroup FetchedGroup::of(const PassOrder& order, std::span<const PooledPick
       fetched.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
     }
   }
+  made.unready = made.runs.size();
   return made;
 }
 

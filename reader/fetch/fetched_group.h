@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,7 +30,7 @@ struct Fetched {
   std::size_t left = 0;        ///< Pieces that are not filled yet.
   bool prepared = false;       ///< Its pieces are known, and its memory is allocated.
   bool damaged = false;
-  ReadyRun result;  ///< Set once the run is ready. Its memory is unused if the shard is lost.
+  ReadyRun result;  ///< Set by `finish`. Its memory is unused if the shard is lost.
 
   /// One record, for walks that begin in the middle: its pick, and its entry once it is loaded.
   struct Single {
@@ -44,9 +42,8 @@ struct Fetched {
   /// Copies of the records in `singles`; the memory of their blocks is freed.
   AlignedBuffer copies;
 
-  bool ready() const noexcept { return prepared && left == 0; }
-  /// Call after all pieces are filled. Closes the file, and frees the memory if only single records
-  /// are needed.
+  /// Makes the result after all pieces are filled. Closes the file, and frees the memory if only
+  /// single records are needed.
   void finish(const DamageLog& damage, std::uint32_t record_bytes, BufferPool& buffers);
 
  private:
@@ -61,16 +58,15 @@ struct FetchedGroup {
   static FetchedGroup of(const PassOrder& order, std::span<const PooledPick> picks);
 
   std::uint64_t number = 0;
-  std::deque<Fetched> runs;
-  std::size_t next_run = 0;  ///< All runs before this one are claimed.
-  std::size_t working = 0;   ///< Pieces that are being read or filled.
+  std::vector<Fetched> runs;  // do not move: pieces that are being filled refer to them
+  std::size_t unready = 0;    ///< Runs without a result.
+  std::size_t next_run = 0;   ///< All runs before this one are claimed.
+  std::size_t working = 0;    ///< Pieces that are being read or filled.
   AlignedBuffer spare;
   bool given_up = false;
   std::uint64_t rows = 0;  ///< The group is freed once this number of rows is filled.
 
-  bool ready() const noexcept {
-    return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });
-  }
+  bool ready() const noexcept { return unready == 0; }
   bool is_claimed() const noexcept { return next_run == runs.size(); }
   void give_back(BufferPool& buffers);
 };

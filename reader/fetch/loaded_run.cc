@@ -20,7 +20,7 @@ LoadedRun::LoadedRun(const ShardFile& file, const Run& run, RunPieces pieces, co
   // Records of damaged blocks keep this value.
   std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());
   if (!pieces_.placed) return;
-  const std::size_t first = file.block_of(run.first_record);
+  const std::size_t first = pieces_.first_block;
   for (std::size_t block = first; file.first_record(block) < run.first_record + run.count; ++block) {
     if (!is_placed(file, block, rules_)) continue;
     extents_[static_cast<std::size_t>(file.first_record(block) - run.first_record)] = {
@@ -115,7 +115,7 @@ void LoadedRun::note(std::size_t block, const format::BlockRecords& records) {
 }
 
 ReadyRun LoadedRun::ready(std::uint32_t shard, bool damaged) const noexcept {
-  const std::size_t first = file_->block_of(run_.first_record);
+  const std::size_t first = pieces_.first_block;
   ReadyRun ready{.where = to_where(room_.data()),
                  .first_id = run_.first_id,
                  .extents = rules_.record_bytes == 0 ? extents_.data() : nullptr,

@@ -85,8 +85,9 @@ std::uint32_t stride_of(const ShardFile& file, std::uint32_t record_bytes) noexc
 
 RunPieces RunPieces::of(const ShardFile& file, const Run& run, const FetchRules& rules) {
   RunPieces made;
+  made.first_block = file.block_of(run.first_record);
   if (rules.record_bytes == 0) made.room_bytes = static_cast<std::size_t>(run.count) * sizeof(RecordExtent);
-  for (std::size_t block = file.block_of(run.first_record);
+  for (std::size_t block = made.first_block;
        block < file.blocks().size() && file.first_record(block) < run.first_record + run.count; ++block) {
     if (is_placed(file, block, rules)) {
       made.placed = true;

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include <dovetail/order.h>
 
@@ -37,7 +38,9 @@ struct RunPiece {
 
 /// The layout of a run in memory, computed from the index alone.
 struct RunPieces {
-  std::vector<RunPiece> pieces;  ///< Empty if all records are placed.
+  std::size_t first_block = 0;  ///< The block of the run's first record.
+  /// Empty if all records are placed. Most runs have one piece.
+  boost::container::small_vector<RunPiece, 1> pieces;
   /// Memory of the run: one `RecordExtent` per record if sizes differ, then the records.
   std::size_t room_bytes = 0;
   bool placed = false;  ///< Whether some records are placed.

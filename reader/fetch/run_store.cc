@@ -161,7 +161,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
   bool all_before = true;
   for (std::size_t i = group.next_run; i < group.runs.size(); ++i) {
     Fetched& run = group.runs[i];
-    if (run.prepared || prepare(run, needed)) {
+    if (run.prepared || prepare(group, run, needed)) {
       if (run.file != nullptr && run.next_piece < run.loaded.pieces().size()) {
         ++group.working;
         return Work{.group = &group, .run = &run, .piece = run.next_piece++, .arrival = nullptr};
@@ -174,7 +174,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
   return std::nullopt;
 }
 
-bool RunStore::prepare(Fetched& run, bool needed) {
+bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
   if (shards_.failed(shard)) {
     if (is_no_damage(shards_.failure(shard))) {
@@ -183,8 +183,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     }
     damage_.note(run.run.first_id - run.run.first_record,
                  {shard, 0, shards_.records(shard), shards_.failure(shard), true});
-    run.finish(damage_, options_.rules.record_bytes, buffers_);
-    ++changes_;
+    finish(group, run);
     return run.prepared = true;
   }
   std::shared_ptr<const ShardFile> file = shards_.find(shard);
@@ -207,7 +206,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     // Pieces being read or filled may free memory soon.
     const auto works = [](const auto& numbered) {
       const Pass& pass = numbered.second;
-      const auto any = [](const FetchedGroup& group) { return group.working > 0; };
+      const auto any = [](const FetchedGroup& of) { return of.working > 0; };
       return std::any_of(pass.singles.begin(), pass.singles.end(), any) ||
              std::any_of(pass.groups.begin(), pass.groups.end(), any);
     };
@@ -221,11 +220,13 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
                          bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
   run.left = run.loaded.pieces().size();
-  if (run.left == 0) {
-    run.finish(damage_, options_.rules.record_bytes, buffers_);
-    ++changes_;
-  }
+  if (run.left == 0) finish(group, run);
   return run.prepared = true;
+}
+
+void RunStore::finish(FetchedGroup& group, Fetched& run) {
+  run.finish(damage_, options_.rules.record_bytes, buffers_);
+  if (--group.unready == 0) changes_.fetch_add(1, std::memory_order_release);
 }
 
 bool RunStore::drop_ahead() {
@@ -334,14 +335,12 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   stats_.time_reading += done.read - done.began;
   stats_.time_decoding += done.ended - done.read;
   if (!filled.damage.empty()) run.damaged = true;
-  if (run.left == 1) {
+  if (--run.left == 0) {
     file = run.file;
-    run.finish(damage_, options_.rules.record_bytes, buffers_);
+    finish(*work.group, run);
   }
-  --run.left;
   --work.group->working;
   if (work.group->given_up) free_filled();
-  changes_.fetch_add(1, std::memory_order_release);
   return done;
 }
 

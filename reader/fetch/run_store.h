@@ -123,7 +123,8 @@ class RunStore final : public RunMemory {
   std::optional<Work> claim_ahead(Pass& pass);
   /// Whether one more group may be read ahead.
   bool may_append(const Pass& pass) const;
-  bool prepare(Fetched& run, bool needed);
+  bool prepare(FetchedGroup& group, Fetched& run, bool needed);
+  void finish(FetchedGroup& group, Fetched& run);
   /// Makes room for a waiting walk by dropping read-ahead. Returns false if there was none.
   bool drop_ahead();
   /// Frees closed groups whose rows are filled. Returns false if there were none.
