@@ -40,12 +40,13 @@ struct AsyncRequest {
                                      boost::asio::execution::outstanding_work.tracked)) {}
 
   /// Calls the handler with the outcome later, on the executor of the request. Errors: throws what
-  /// the executor throws, such as `std::bad_alloc`. The handler is not called then, and the caller
-  /// destroys it with the request.
+  /// the executor throws, such as `std::bad_alloc`. The executor may have taken the call all the
+  /// same: who sets `claimed` first, the call or the caller of this function, decides whether the
+  /// handler is called.
   static void complete(const std::shared_ptr<AsyncRequest>& request, Result<std::optional<Piece>> given) {
     request->outcome = std::move(given);
     request->executor.execute([request] {
-      request->begun = true;
+      if (request->claimed.exchange(true)) return;
       boost::system::error_code code;
       std::optional<Piece> piece;
       if (request->outcome.has_value()) {
@@ -61,7 +62,9 @@ struct AsyncRequest {
   Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
   std::uint64_t ticket = 0;                       // identifies the request for cancellation
-  std::atomic<bool> begun = false;                // the handler has begun, and may make the next request
+  /// The outcome has its owner: the handler, which may make the next request, or whoever takes the
+  /// outcome back because the executor has thrown.
+  std::atomic<bool> claimed = false;
 };
 
 }  // namespace dovetail::detail

@@ -95,8 +95,8 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     const std::lock_guard lock(mutex_);
     // The handler may have made the next request.
     if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
-    if (!failure.has_value() || completion.request->begun)
-      return;  // the trainer has the batch, although something was thrown
+    if (!failure.has_value()) return;
+    if (completion.request->claimed.exchange(true)) return;  // the trainer has the batch
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = std::move(failure);
     ready_ = 1;  // makes spinning threads stop
@@ -214,7 +214,7 @@ void ReadyQueue::async_next(Handler handler) {
 }
 
 bool ReadyQueue::outstanding_locked() const {
-  return requested_locked() || completion_.has_value() || (handing_over_ != nullptr && !handing_over_->begun);
+  return requested_locked() || completion_.has_value() || (handing_over_ != nullptr && !handing_over_->claimed);
 }
 
 bool ReadyQueue::take_locked(Outcome& outcome) noexcept {

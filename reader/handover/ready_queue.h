@@ -76,7 +76,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void finish() noexcept;
   /// Hands a pushed item to the executor of the outstanding request, if there are both. The
   /// executor may run any code, so no lock may be held. If the executor has no memory, the batch
-  /// counts as not handed over, the handler is destroyed, and later requests fail.
+  /// counts as not handed over, the handler is never called, and later requests fail.
   void complete() noexcept;
   /// Sets the reason why requests wait: storage, decode, transform or slot.
   void set_cause(Stall cause);

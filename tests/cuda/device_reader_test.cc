@@ -226,6 +226,18 @@ TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
   }
 }
 
+TEST_F(DeviceReaderTest, ABatchThatIsTakenBackGoesToNoHandler) {
+  DeviceReader reader = open();
+  while (reader.stats().batches < 2) std::this_thread::yield();
+  std::function<void()> taken;
+  reader.async_next_device(asio::bind_executor(
+      StarvedTooLate{{}, &taken}, [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
+  EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
+  EXPECT_EQ(reader.state().position().step, 0u);
+  ASSERT_TRUE(taken);
+  taken();
+}
+
 TEST_F(DeviceReaderTest, ARequestIsOutstandingUntilItsExecutorHasIt) {
   DeviceReader reader = open();
   while (reader.stats().batches < 2) std::this_thread::yield();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -36,6 +37,21 @@ struct StarvedAfterACall : StarvedExecutor {
   }
 
   const std::function<void()>* call;
+};
+
+/// Takes what it is given all the same, for the test to call.
+struct StarvedTooLate : StarvedExecutor {
+  template <class Function>
+  void execute(Function function) const {
+    *taken = [owned = std::make_shared<Function>(std::move(function))] { std::move (*owned)(); };
+    throw std::bad_alloc();
+  }
+  StarvedTooLate require(boost::asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept {
+    return boost::asio::execution::blocking.never;
+  }
+
+  std::function<void()>* taken;
 };
 
 }  // namespace dovetail::test

@@ -44,6 +44,19 @@ struct OtherThreadFirst {
   bool operator!=(const OtherThreadFirst&) const noexcept { return false; }
 };
 
+/// Has each function done, and fails then.
+struct StarvedAfterwards : OtherThreadFirst {
+  template <class Function>
+  void execute(Function function) const {
+    OtherThreadFirst::execute(std::move(function));
+    throw std::bad_alloc();
+  }
+  StarvedAfterwards require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+};
+
 /// Asks the reader from another thread, as the trainer's could at that moment, while a handler is
 /// handed to it; and runs it on a thread of its own.
 struct AsksTheReader : OtherThreadFirst {
@@ -195,6 +208,28 @@ TEST_F(HandlerTest, IsOutstandingUntilItsExecutorHasIt) {
   ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
   EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
   EXPECT_EQ(reader.state().position().step, 0u);
+}
+
+TEST_F(HandlerTest, IsNotCalledOnceItsBatchIsTakenBack) {
+  BatchReader reader = open();
+  wait_until_ready(reader);
+  std::function<void()> taken;
+  reader.async_next(asio::bind_executor(StarvedTooLate{{}, &taken},
+                                        [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
+  EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
+  EXPECT_EQ(reader.state().position().step, 0u);
+  ASSERT_TRUE(taken);
+  taken();
+}
+
+TEST_F(HandlerTest, KeepsItsBatchIfItsExecutorThrowsAfterwards) {
+  BatchReader reader = open();
+  std::promise<std::uint64_t> step;
+  reader.async_next(asio::bind_executor(
+      StarvedAfterwards(),
+      [&](boost::system::error_code, std::optional<Batch> batch) { step.set_value(batch.value().step()); }));
+  EXPECT_EQ(step.get_future().get(), 0u);
+  EXPECT_EQ(reader.next().value()->step(), 1u);
 }
 
 }  // namespace
