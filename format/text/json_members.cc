@@ -47,6 +47,11 @@ auto all_of(std::span<const json::value> values, Get get) {
   return all;
 }
 
+bool has_value(const json::value& value) {
+  const json::array* const list = value.if_array();
+  return !value.is_null() && (list == nullptr || !list->empty());
+}
+
 // Calls `visit` for each member that has a value. `name` is the path so far, and the same after the
 // call. It is one string for all members.
 template <class Visit>
@@ -55,24 +60,23 @@ void visit_members(const json::object& object, std::string& name, const Visit& v
   for (const auto& [key, value] : object) {
     name.append(key.data(), key.size());
     const json::object* const inner = value.if_object();
-    const json::array* const list = value.if_array();
     if (inner != nullptr) {
       name += '.';
       visit_members(*inner, name, visit);
-    } else if (!value.is_null() && (list == nullptr || !list->empty())) {
+    } else if (has_value(value)) {
       visit(std::as_const(name), value);
     }
     name.resize(prefix);
   }
 }
 
-// Returns whether no nested member has a name above the limit: each member repeats the names around
-// it, which would take the square of the record's length in time.
+// Returns whether no nested member with a value has a name above the limit: each member repeats the
+// names around it, which would take the square of the record's length in time.
 bool names_fit(const json::object& object, std::size_t prefix) {
   return std::all_of(object.begin(), object.end(), [prefix](const auto& member) {
     const std::size_t bytes = prefix + member.key().size();
-    const json::object* const inner = member.value().if_object();
-    return inner != nullptr ? names_fit(*inner, bytes + 1) : prefix == 0 || bytes <= kMaxNestedNameBytes;
+    if (const json::object* const inner = member.value().if_object()) return names_fit(*inner, bytes + 1);
+    return prefix == 0 || bytes <= kMaxNestedNameBytes || !has_value(member.value());
   });
 }
 

@@ -36,9 +36,10 @@ class KeptObjects:
         results = self._function(given)
         if not isinstance(given, list):
             return {_COLUMN: self._keep(results)}
-        if isinstance(results, (dict, set, frozenset, str, bytes)):
+        if isinstance(results, (dict, set, frozenset, str, bytes, bytearray, memoryview)):
             raise TypeError(f"map_batch must return a list of objects, not {type(results).__name__}")
-        results = list(results)
+        if not hasattr(results, "__len__"):
+            results = list(itertools.islice(results, len(given) + 1))  # it may have no end
         if len(results) != len(given):
             raise ValueError(f"map_batch returned {len(results)} objects for {len(given)} records")
         return {_COLUMN: [self._keep(result) for result in results]}

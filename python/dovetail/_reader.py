@@ -263,11 +263,12 @@ class Reader:
                                   "`dovetail inspect PATH --features` prints it, and `dovetail convert --schema infer` "
                                   "stores it")
         if outputs == "objects":
-            function = map or map_batch
+            function = map if map is not None else map_batch
             if columns or function is None or (map is not None and map_batch is not None):
                 raise usage_error('outputs="objects" needs map or map_batch, and no columns')
             kept = KeptObjects(function)
-            columns, map, map_batch = kept.columns, map and kept, map_batch and kept
+            columns = kept.columns
+            map, map_batch = (kept, None) if map is not None else (None, kept)
         elif outputs != "columns":
             raise usage_error(f'outputs={outputs!r}: it must be "columns" or "objects"')
         if (rank is None) != (world is None):

@@ -11,6 +11,7 @@
 #include <pybind11/pybind11.h>
 
 #include "format/process_mark.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -38,13 +39,13 @@ class PyBatch {
 
   /// The list of what the function of the reader returned for each row; null unless it was asked
   /// for. Not in the slot, so it outlives `release`.
-  pybind11::object objects;
+  UserObject objects;
   // For the cyclic garbage collector.
   int traverse(visitproc visit, void* arg) const {
     Py_VISIT(objects.ptr());
     return 0;
   }
-  void clear() { const pybind11::object cleared = std::move(objects); }
+  void clear() { objects.reset(); }
 
   /// Releases Python's own share of the slot.
   void release() noexcept {

@@ -82,6 +82,21 @@ inline pybind11::object import_module(const char* name) {
   return module;
 }
 
+/// An object of the user, whose destruction may run Python code.
+class UserObject : public pybind11::object {
+ public:
+  UserObject() = default;
+  UserObject(pybind11::object from) : pybind11::object(std::move(from)) {}  // NOLINT(google-explicit-constructor)
+  UserObject(const UserObject&) = default;
+  UserObject(UserObject&&) noexcept = default;
+  UserObject& operator=(UserObject other) noexcept {
+    std::swap(m_ptr, other.m_ptr);
+    return *this;
+  }
+  ~UserObject() { reset(); }
+  void reset() { call_python(Py_DecRef, release().ptr()); }
+};
+
 /// Releases the interpreter lock for its scope.
 class Unlocked {
  public:

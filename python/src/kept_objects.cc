@@ -16,14 +16,16 @@ namespace dovetail::python {
 namespace py = pybind11;
 
 KeptObjects::KeptObjects(const py::object& function) {
-  if (py::isinstance(function, import_module("dovetail._objects").attr("KeptObjects"))) dict_ = function.attr("kept");
+  if (py::isinstance(function, import_module("dovetail._objects").attr("KeptObjects")))
+    dict_ = py::object(function.attr("kept"));
 }
 
 void KeptObjects::give(PyBatch& batch) const {
   PyObject* const kept = dict_.ptr();
   if (kept == nullptr) return;
   const std::span<const std::int64_t> numbers = batch->column(std::size_t{0}).as<std::int64_t>();
-  py::list objects(numbers.size());
+  auto objects = py::reinterpret_steal<py::object>(PyList_New(static_cast<Py_ssize_t>(numbers.size())));
+  if (!objects) throw py::error_already_set();
   std::vector<py::object> keys;
   keys.reserve(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -44,7 +46,7 @@ void KeptObjects::give(PyBatch& batch) const {
 }
 
 void KeptObjects::drop() const noexcept {
-  if (dict_) PyDict_Clear(dict_.ptr());
+  if (dict_) call_python(PyDict_Clear, dict_.ptr());
 }
 
 }  // namespace dovetail::python

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
-
-#include <pybind11/pybind11.h>
-
 #include "python/src/batch.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
 /// The objects that a `dovetail._objects.KeptObjects` keeps until their batches are delivered. Runs
-/// no Python code of its own.
+/// no Python code but that of destructors.
 ///
 /// Threads: all functions need the interpreter lock.
 class KeptObjects {
@@ -25,11 +22,11 @@ class KeptObjects {
   void drop() const noexcept;
 
   // For the cyclic garbage collector.
-  const pybind11::object& dict() const noexcept { return dict_; }
-  pybind11::object take() noexcept { return std::move(dict_); }
+  const UserObject& dict() const noexcept { return dict_; }
+  void clear() { dict_.reset(); }
 
  private:
-  pybind11::object dict_;  // by number; null for other functions
+  UserObject dict_;  // by number; null for other functions
 };
 
 }  // namespace dovetail::python

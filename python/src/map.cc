@@ -270,15 +270,15 @@ int PyMap::traverse(visitproc visit, void* arg) const {
 }
 
 void PyMap::clear() {
-  const py::object function = std::move(function_);  // its destruction may run Python code
-  const py::object kept = objects_->kept.take();
+  function_.reset();
+  objects_->kept.clear();
   const auto raised = std::exchange(raised_, {});
-  const py::object ended_by = std::move(ended_by_);
+  ended_by_.reset();
 }
 
 void PyMap::begin() {
   const Locked locked;
-  const py::object before = std::move(ended_by_);
+  ended_by_.reset();
   objects_->kept.drop();
 }
 
@@ -396,7 +396,7 @@ py::object PyMap::raised(const Error& error, const Dataset& dataset) const {
   };
   // Search from the back: the record may also have failed before a seek.
   const auto last = std::find_if(raised_.rbegin(), raised_.rend(), is_of);
-  return last == raised_.rend() ? py::object() : last->exception;
+  return last == raised_.rend() ? UserObject() : last->exception;
 }
 
 template <class Use>

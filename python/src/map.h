@@ -72,7 +72,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   const Takes takes_;
   const Schema schema_;
   const bool keeps_raised_;
-  pybind11::object function_;
+  UserObject function_;
   /// Objects that each call needs. Strings are made once, because attribute names are compared by
   /// address.
   struct Objects {
@@ -88,10 +88,10 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   struct Raised {
     std::uint64_t id = 0;  ///< Id of the record.
     std::string reason;    ///< The beginning of the error's text.
-    pybind11::object exception;
+    UserObject exception;
   };
   std::deque<Raised> raised_;
-  pybind11::object ended_by_;
+  UserObject ended_by_;
 };
 
 }  // namespace dovetail::python

@@ -21,6 +21,7 @@
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/options.h"
+#include "python/src/reader_stats.h"
 #include "python/src/text.h"
 
 namespace dovetail::python {
@@ -182,7 +183,7 @@ void PyReader::need_usable() const {
     throw Exception(
         Error(Errc::busy, "the function of map or map_batch must not use its own reader, which would wait for itself"));
   }
-  if (moving_) throw Exception(Error(Errc::busy, "another thread is seeking the reader"));
+  if (moving_) throw Exception(Error(Errc::busy, "the reader is being moved by a seek"));
 }
 
 const std::shared_ptr<BatchReader>& PyReader::open() const {
@@ -195,7 +196,8 @@ std::optional<PyBatch> PyReader::next() {
   // Another thread may close or move this object meanwhile.
   const std::shared_ptr<BatchReader> reader = open();
   for (;;) {
-    // Handle signals while no batch is in hand that an exception of a handler would lose.
+    // Handle signals while no batch is in hand that an exception of a handler would lose. Python
+    // may still lose it to a signal between this function's return and its caller.
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (log_->some()) flush_log();
     if (ended_) return std::nullopt;
@@ -206,7 +208,7 @@ std::optional<PyBatch> PyReader::next() {
     if (batch.has_value()) {
       if (!batch->has_value()) return std::nullopt;
       PyBatch made(std::move(**batch));
-      if (map_ != nullptr) map_->kept().give(made);
+      if (map_ != nullptr) give_objects(made);
       return made;
     }
     if (!batch.error().is(Errc::not_yet)) {
@@ -217,6 +219,19 @@ std::optional<PyBatch> PyReader::next() {
       }
       raise(batch.error());
     }
+  }
+}
+
+void PyReader::give_objects(PyBatch& batch) {
+  try {
+    map_->kept().give(batch);
+  } catch (const Exception&) {
+    need_usable();
+    throw;
+  } catch (const py::error_already_set&) {
+    failure_ = Error::from_errno(
+        ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) + "; go on by a seek to it");
+    throw;
   }
 }
 
@@ -318,7 +333,7 @@ class InNext {
 /// The batches up to the end of the epoch. The iterator stays at its end.
 struct EpochIterator {
   // A Python object, so that the garbage collector sees it as a user of the reader and its map.
-  py::object reader;
+  UserObject reader;
   bool in_next = false;
 
   PyBatch next() {
@@ -328,7 +343,7 @@ struct EpochIterator {
     if (reader) {
       const InNext here(in_next);
       if (std::optional<PyBatch> batch = reader.cast<PyReader&>().next()) return std::move(*batch);
-      const py::object ended = std::move(reader);
+      reader.reset();
     }
     throw py::stop_iteration();
   }
@@ -337,7 +352,7 @@ struct EpochIterator {
     Py_VISIT(reader.ptr());
     return 0;
   }
-  void clear() { const py::object cleared = std::move(reader); }
+  void clear() { reader.reset(); }
 };
 
 State to_state(const py::object& text) {
@@ -368,20 +383,6 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
 py::tuple position(const PyReader& reader) {
   const Position at = reader.get().state().position();
   return py::make_tuple(at.epoch, at.step);
-}
-
-/// Puts the names of files into `list`, a list of JSON objects of `items`. JSON has none that are not UTF-8.
-template <class Item>
-void put_files(const py::object& list, const std::vector<Item>& items) {
-  for (std::size_t i = 0; i < items.size(); ++i) list[py::int_(i)]["file"] = path_text(items[i].file);
-}
-
-py::object to_dict(const ReaderStats& stats) {
-  py::object dict = import_module("json").attr("loads")(stats.to_json());
-  put_files(dict["damaged"], stats.damaged);
-  put_files(dict["hung_now"], stats.hung_now);
-  put_files(dict["slowest_shards"], stats.slowest_shards);
-  return dict;
 }
 
 py::tuple environment_ranks() {

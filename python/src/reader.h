@@ -53,12 +53,19 @@ class PyReader {
   void clear() {
     if (map_ != nullptr) map_->clear();
   }
-  /// The threads of the reader must not call a function that the collector has cleared.
-  void finalize() { clear(); }
+  /// The threads of the reader must not call a function that the collector has cleared. Other
+  /// garbage may still use the reader, and finds it closed.
+  void finalize() {
+    closed_ = true;
+    clear();
+  }
 
  private:
   /// Errors: `closed`; `busy` while the reader is moved.
   void need_usable() const;
+  /// Errors: those of `need_usable`; `busy` if the reader was moved meanwhile; Python's
+  /// `MemoryError`, which every later call raises too.
+  void give_objects(PyBatch& batch);
   [[noreturn]] void raise(const Error& error) const;
   /// Errors: those of `need_usable`; the error of the last move if it could not open the reader.
   const std::shared_ptr<BatchReader>& open() const;

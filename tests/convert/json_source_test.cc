@@ -62,6 +62,10 @@ TEST_F(JsonSourceTest, LimitsTheNamesOfNestedMembers) {
       EXPECT_THAT(read, Fails(Errc::malformed_input).saying("a nested member has more than 4096 bytes")) << key;
     }
   }
+  for (const char* none : {"null", "[]", "{}"}) {
+    const std::string path = put("{\"" + outer + "\": {\"ab\": " + none + "}}\n");
+    EXPECT_EQ(read_source(path, {.format = SourceFormat::jsonl, .records = RecordForm::example}).value().size(), 1u);
+  }
   const std::string flat = put("{\"" + outer + outer + "\": 2}\n");
   EXPECT_EQ(read_source(flat, {.format = SourceFormat::jsonl, .records = RecordForm::example}).value().size(), 1u);
 }

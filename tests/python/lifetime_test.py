@@ -197,6 +197,22 @@ class ExitTest(ProgramTest):
                 except dovetail.DovetailError:
                     pass
         """,
+        "stats": """
+            reader = open_reader()
+            while True:
+                reader.stats()
+        """,
+        "dropping objects": """
+            class Slow:
+                def __del__(self, sleep=time.sleep):
+                    sleep(0.05)
+            while True:
+                reader = dovetail.Reader(dataset, batch=4, map=lambda record: Slow(), outputs="objects", prefetch=2)
+                batch = reader.next()
+                batch = None
+                reader.seek(0, 1)
+                reader.close()
+        """,
         "records": """
             records = dovetail.open(dataset)
             while True:

@@ -3,6 +3,7 @@
 """Batches with Python objects: `Reader(map=..., outputs="objects")`."""
 
 import gc
+import itertools
 import signal
 import threading
 import time
@@ -123,6 +124,35 @@ class ObjectsTest(ModuleTest):
                 gc.collect()  # not while a thread is in the function
             self.assertIsNone(collected())
 
+    def test_other_garbage_finds_the_reader_closed(self):
+        saved, raised = [], []
+
+        class Owner:
+            def __init__(self, reader):
+                self.reader = reader
+
+            def __del__(self):
+                saved.append(self.reader)
+                try:
+                    self.reader.next()
+                except dovetail.ClosedError as error:
+                    raised.append(error)
+
+        class Function:
+            def __call__(self, record):
+                return record.id
+
+        function = Function()
+        reader = dovetail.Reader(self.dataset, batch=16, map=function, outputs="objects", decode_threads=2)
+        reader.next()
+        function.owner = Owner(reader)
+        del reader, function
+        deadline = time.monotonic() + 60
+        while not saved and time.monotonic() < deadline:
+            gc.collect()  # not while a thread is in the function
+        self.assertEqual(len(raised), 1)
+        self.assertRaises(dovetail.ClosedError, saved[0].next)
+
     def test_a_handler_of_a_signal_that_raises_loses_no_batch(self):
         raises = False
 
@@ -180,6 +210,13 @@ class ObjectsTest(ModuleTest):
                                      ({"outputs": "object"}, dovetail.UsageError, '"columns" or "objects"')):
             with self.subTest(**options), self.assertRaisesRegex(error, says):
                 self.open_reader(self.dataset, **{"outputs": "objects", "map": Thing, **options})
+        for result, says in ((b"x" * 16, "not bytes"), (bytearray(16), "not bytearray"),
+                             ([1] * 15, "15 objects for 16"), (itertools.count(), "17 objects for 16")):
+            reader = self.open_reader(self.dataset, batch=16, map=None, map_batch=lambda records, result=result: result,
+                                      outputs="objects")
+            with self.subTest(result=type(result).__name__), self.assertRaises(dovetail.UsageError) as caught:
+                reader.next()
+            self.assertIn(says, str(caught.exception.__cause__))
         with self.assertRaisesRegex(dovetail.UsageError, 'outputs="objects"'):
             self.open_reader(self.dataset).next().objects
 
