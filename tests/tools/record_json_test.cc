@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "format/example/example_encoder.h"
-#include "tools/command/json_text.h"
 
 namespace dovetail::tools {
 namespace {
@@ -22,16 +21,18 @@ std::string json_content(const std::string& record) {
   return content_json(as_bytes(record));
 }
 
-std::string float_text(float value) {
-  std::string json;
-  append_float(json, value);
-  return json;
-}
-
 std::string encoded(format::ExampleEncoder& encoder) {
   std::vector<std::byte> record;
   EXPECT_TRUE(encoder.encode(record));
   return std::string(as_chars(record));
+}
+
+std::string float_text(float value) {
+  format::ExampleEncoder encoder;
+  encoder.add_floats("f", std::array{value});
+  const std::string json = json_content(encoded(encoder));
+  const std::string before = R"({"feature":{"f":[)";
+  return json.substr(before.size(), json.size() - before.size() - 3);
 }
 
 TEST(RecordJsonTest, ExamplesAreReadable) {

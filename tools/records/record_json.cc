@@ -2,26 +2,62 @@
 #include "tools/records/record_json.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "format/text/base64.h"
 #include "format/text/hex.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "inspect/payload.h"
-#include "tools/command/json_text.h"
-#include "tools/command/render.h"
 
 namespace dovetail::tools {
 
 namespace {
 
-void append_value(std::string& json, ByteView value) {
-  append_bytes(json, value);
+/// A string in quotes. Needs: `text` is UTF-8.
+void append_string(std::string& json, std::string_view text) {
+  json += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (c == '\n') {
+      json += "\\n";
+    } else if (c == '\t') {
+      json += "\\t";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      json += "\\u00" + format::hex(as_bytes({&c, 1}));
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
 }
+
+/// A string if the bytes are UTF-8, otherwise `{"base64":"..."}`.
+void append_value(std::string& json, ByteView bytes) {
+  if (format::is_utf8(as_chars(bytes))) {
+    append_string(json, as_chars(bytes));
+  } else {
+    json += "{\"base64\":\"" + format::to_base64(bytes) + "\"}";
+  }
+}
+
+/// The shortest number that gives the same float again, always with a point or an exponent. As in
+/// the JSON of protobuf, values without a JSON number are strings: "NaN", "Infinity", "-Infinity".
 void append_value(std::string& json, float value) {
-  append_float(json, value);
+  if (!std::isfinite(value)) {
+    json += std::isnan(value) ? "\"NaN\"" : (value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    return;
+  }
+  const std::string text = format::shortest(value);
+  json += text;
+  if (text.find_first_of(".e") == std::string::npos) json += ".0";
 }
+
 void append_value(std::string& json, std::int64_t value) {
-  append_int(json, value);
+  json += std::to_string(value);
 }
 
 template <class Value>
@@ -84,7 +120,7 @@ std::string content_json(ByteView record) {
   } else if (payload == inspect::Payload::example) {
     json = example_json(record);
   } else {
-    append_bytes(json, record);
+    append_value(json, record);
   }
   return format::visible_json(std::move(json));
 }
