@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -12,12 +11,6 @@
 namespace dovetail::tools {
 
 namespace {
-
-/// A decimal number as it was written: its digits without the point, and the number of decimals.
-struct Decimal {
-  std::uint64_t digits = 0;
-  std::uint32_t decimals = 0;
-};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -29,40 +22,25 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::optional<Decimal> parse_decimal(std::string_view text) {
-  const std::size_t point = text.find('.');
-  if (point == std::string_view::npos) {
-    const auto whole = format::parse_number<std::uint64_t>(text);
-    return whole ? std::optional(Decimal{*whole, 0}) : std::nullopt;
-  }
-  const std::string_view decimals = text.substr(point + 1);
-  const auto digits = format::parse_number<std::uint64_t>(std::string(text.substr(0, point)) + std::string(decimals));
-  if (!digits || decimals.empty()) return std::nullopt;
-  return Decimal{*digits, static_cast<std::uint32_t>(decimals.size())};
+/// The digits behind the point, if there is one.
+std::optional<std::string_view> decimals_of(std::string_view number) {
+  const std::size_t point = number.find('.');
+  return point == std::string_view::npos ? std::nullopt : std::optional(number.substr(point + 1));
 }
 
-/// `value` times 10 to the power of `places`; empty if out of range.
-std::optional<std::uint32_t> shift(std::uint64_t value, std::uint32_t places) {
-  for (; places > 0 && value != 0; --places) {
-    if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-    value *= 10;
-  }
-  if (value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(value);
-}
-
+/// Drops the points, after zeros have given all numbers equally many decimals.
 std::optional<std::vector<std::uint32_t>> parse_list(std::string_view text, char separator) {
-  std::vector<Decimal> numbers;
-  std::uint32_t decimals = 0;
-  for (const std::string_view part : split(text, separator)) {
-    const auto number = parse_decimal(part);
-    if (!number) return std::nullopt;
-    numbers.push_back(*number);
-    decimals = std::max(decimals, number->decimals);
-  }
+  const std::vector<std::string_view> numbers = split(text, separator);
+  std::size_t most = 0;
+  for (const std::string_view number : numbers) most = std::max(most, decimals_of(number).value_or("").size());
   std::vector<std::uint32_t> weights;
-  for (const Decimal& number : numbers) {
-    const auto weight = shift(number.digits, decimals - number.decimals);
+  for (const std::string_view number : numbers) {
+    const std::optional<std::string_view> decimals = decimals_of(number);
+    if (number.empty() || (decimals && decimals->empty())) return std::nullopt;
+    std::string digits(number);
+    if (decimals) digits.erase(digits.find('.'), 1);
+    digits.append(most - decimals.value_or("").size(), '0');
+    const auto weight = format::parse_number<std::uint32_t>(digits);
     if (!weight) return std::nullopt;
     weights.push_back(*weight);
   }
