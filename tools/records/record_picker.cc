@@ -16,14 +16,6 @@ constexpr std::size_t kMaxOpened = 64;
 
 }  // namespace
 
-void RecordPicker::make_room() {
-  if (opened_.size() < kMaxOpened) return;
-  const auto oldest = std::min_element(opened_.begin(), opened_.end(), [](const auto& a, const auto& b) {
-    return a.second.last_use < b.second.last_use;
-  });
-  opened_.erase(oldest);
-}
-
 void RecordPicker::count_block(Opened& opened, std::uint64_t record) {
   const std::vector<BlockInfo>& blocks = opened.reader.shard().blocks;
   const auto after = std::upper_bound(blocks.begin(), blocks.end(), record,
@@ -37,11 +29,10 @@ void RecordPicker::count_block(Opened& opened, std::uint64_t record) {
 Result<ByteView> RecordPicker::read(const Dataset::Place& place) {
   auto found = opened_.find(place.shard);
   if (found == opened_.end()) {
-    make_room();
+    if (opened_.size() == kMaxOpened) opened_.clear();
     DOVETAIL_ASSIGN(RecordReader reader, RecordReader::open(dataset_, place.shard));
     found = opened_.emplace(place.shard, Opened{.reader = std::move(reader)}).first;
   }
-  found->second.last_use = ++uses_;
   RecordReader& reader = found->second.reader;
   DOVETAIL_TRY(reader.seek(place.record));
   count_block(found->second, place.record);

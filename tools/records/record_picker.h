@@ -27,15 +27,12 @@ class RecordPicker {
   static constexpr std::size_t kNoBlock = ~std::size_t{0};
   struct Opened {
     RecordReader reader;
-    std::uint64_t last_use = 0;
     std::size_t block = kNoBlock;  // the block in memory
   };
-  void make_room();
   void count_block(Opened& opened, std::uint64_t record);
 
   Dataset dataset_;
   std::map<std::uint32_t, Opened> opened_;
-  std::uint64_t uses_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
 
