@@ -9,6 +9,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/features.h>
 #include <dovetail/record_reader.h>
@@ -16,9 +17,33 @@
 
 #include "inspect/progress.h"
 #include "inspect/record_survey.h"
-#include "inspect/shard_sums.h"
 
 namespace dovetail::inspect {
+
+/// Sums and limits over all shards of a dataset, or over the files of another format.
+struct ShardSums {
+  std::uint64_t records = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t raw_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t file_bytes = 0;  ///< Set only for a dataset.
+  std::uint64_t min_record_bytes = 0;
+  std::uint64_t max_record_bytes = 0;
+
+  /// Set only for a dataset.
+  struct CodecShare {
+    std::uint64_t blocks = 0;
+    std::uint64_t raw_bytes = 0;
+    std::uint64_t stored_bytes = 0;
+  };
+  CodecShare plain;
+  CodecShare snappy;
+  CodecShare zstd;
+
+  void add(const ShardDescription& shard);
+  /// Counts `more` records, at least one, of sizes between `least` and `most`.
+  void add_records(std::uint64_t more, std::uint64_t least, std::uint64_t most);
+};
 
 struct Inspection : ShardSums {
   std::string path;
@@ -60,6 +85,10 @@ struct InspectOptions {
 /// Cost:    reads the ends of every shard, and the records that `survey` reads. For another format,
 ///          reads all records.
 Result<Inspection> inspect_path(const std::string& path, const InspectOptions& options);
+
+/// Describes a shard of a dataset.
+/// Errors: those of `describe_shard`; `manifest_mismatch` if the dataset lists another shard.
+Result<ShardDescription> describe_shard_of(const Dataset& dataset, std::uint32_t number);
 
 /// For example "1.0".
 std::string version_text(const ShardDescription& shard);

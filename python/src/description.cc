@@ -17,7 +17,7 @@
 #include <pybind11/stl.h>
 
 #include "format/example/example_wire.h"
-#include "inspect/shard_sums.h"
+#include "inspect/inspection.h"
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
