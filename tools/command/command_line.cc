@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 #include <system_error>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 
@@ -27,11 +28,11 @@ const CLI::Validator& not_negative() {
 }
 
 template <class Value>
-struct NumberOf {
+struct TypeOf {
   using Type = Value;
 };
 template <class Value>
-struct NumberOf<std::optional<Value>> {
+struct TypeOf<std::optional<Value>> {
   using Type = Value;
 };
 
@@ -278,66 +279,47 @@ CLI::Option& Flags::grouped(CLI::Option* option) const {
   return *option;
 }
 
+template <class Value>
+Flag Flags::add(const std::string& name, Value& value, const std::string& help) {
+  using Type = typename TypeOf<Value>::Type;
+  if constexpr (std::is_same_v<Type, bool>) {
+    return Flag(grouped(command_->add_flag(name, value, help)));
+  } else {
+    CLI::Option& option = grouped(command_->add_option(name, value, help));
+    option.type_name("");
+    if constexpr (std::is_unsigned_v<Type>) {
+      option.transform(whole_number<Type>())->transform(not_negative())->type_name("N");
+      if (std::is_same_v<Type, Value>) option.capture_default_str();
+    } else if constexpr (std::is_same_v<Type, double>) {
+      option.check(real_number())->type_name("X");
+    } else if (name.starts_with('-')) {
+      // A flag takes one value each time that it is given. Otherwise it would take the arguments
+      // that follow.
+      option.allow_extra_args(false);
+    }
+    return Flag(option);
+  }
+}
+
+template Flag Flags::add(const std::string&, bool&, const std::string&);
+template Flag Flags::add(const std::string&, double&, const std::string&);
+template Flag Flags::add(const std::string&, std::string&, const std::string&);
+template Flag Flags::add(const std::string&, std::vector<std::string>&, const std::string&);
+template Flag Flags::add(const std::string&, std::uint32_t&, const std::string&);
+template Flag Flags::add(const std::string&, std::uint64_t&, const std::string&);
+template Flag Flags::add(const std::string&, std::optional<std::string>&, const std::string&);
+template Flag Flags::add(const std::string&, std::optional<std::uint32_t>&, const std::string&);
+template Flag Flags::add(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
 template <class Number>
-CLI::Option& Flags::add_number(const std::string& name, Number& value, const std::string& help) {
+Flag Flags::add_size(const std::string& name, Number& value, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(whole_number<typename NumberOf<Number>::Type>())->transform(not_negative())->type_name("N");
-  return option;
-}
-
-Flag Flags::add(const std::string& name, std::string& value, const std::string& help) {
-  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
-}
-
-Flag Flags::add(const std::string& name, std::optional<std::string>& value, const std::string& help) {
-  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
-}
-
-Flag Flags::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  CLI::Option& option = grouped(command_->add_option(name, values, help));
-  // A flag takes one value each time that it is given. Otherwise it would take the arguments that
-  // follow.
-  if (name.starts_with('-')) option.allow_extra_args(false);
-  return Flag(option).shown_as("");
-}
-
-Flag Flags::add(const std::string& name, std::uint32_t& value, const std::string& help) {
-  return Flag(*add_number(name, value, help).capture_default_str());
-}
-
-Flag Flags::add(const std::string& name, std::uint64_t& value, const std::string& help) {
-  return Flag(*add_number(name, value, help).capture_default_str());
-}
-
-Flag Flags::add(const std::string& name, double& value, const std::string& help) {
-  CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.check(real_number());
-  return Flag(option).shown_as("X");
-}
-
-Flag Flags::add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help) {
-  return Flag(add_number(name, value, help));
-}
-
-Flag Flags::add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help) {
-  return Flag(add_number(name, value, help));
-}
-
-Flag Flags::add(const std::string& name, bool& value, const std::string& help) {
-  return Flag(grouped(command_->add_flag(name, value, help)));
-}
-
-Flag Flags::add_size(const std::string& name, std::uint32_t& value, const std::string& help) {
-  CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(whole_number<std::uint32_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
+  option.transform(whole_number<Number>())->transform(size())->transform(not_negative())->type_name("SIZE");
   return Flag(option);
 }
 
-Flag Flags::add_size(const std::string& name, std::uint64_t& value, const std::string& help) {
-  CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(whole_number<std::uint64_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
-  return Flag(option);
-}
+template Flag Flags::add_size(const std::string&, std::uint32_t&, const std::string&);
+template Flag Flags::add_size(const std::string&, std::uint64_t&, const std::string&);
 
 Flag Flags::add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
                       const std::string& help) {

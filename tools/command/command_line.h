@@ -51,20 +51,14 @@ class Flags {
   /// Sets the heading in the help for the flags that follow.
   void group(const std::string& name) { group_ = name; }
 
-  Flag add(const std::string& name, std::string& value, const std::string& help);
-  Flag add(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  Flag add(const std::string& name, std::uint32_t& value, const std::string& help);
-  Flag add(const std::string& name, std::uint64_t& value, const std::string& help);
-  Flag add(const std::string& name, double& value, const std::string& help);
-  Flag add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
-  Flag add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
-  Flag add(const std::string& name, std::optional<std::string>& value, const std::string& help);
-  /// A switch.
-  Flag add(const std::string& name, bool& value, const std::string& help);
+  /// A switch for a bool; otherwise a flag with a value: a text, several texts, a number, or an
+  /// optional text or number.
+  template <class Value>
+  Flag add(const std::string& name, Value& value, const std::string& help);
 
   /// A number of bytes, with an optional suffix: 64K, 256M and 1G are multiples of powers of 1024.
-  Flag add_size(const std::string& name, std::uint32_t& value, const std::string& help);
-  Flag add_size(const std::string& name, std::uint64_t& value, const std::string& help);
+  template <class Number>
+  Flag add_size(const std::string& name, Number& value, const std::string& help);
 
   /// One of several words; each stands for a value.
   template <class Value, std::size_t kCount>
@@ -103,8 +97,6 @@ class Flags {
   }
   Flag add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
                  const std::string& help);
-  template <class Number>
-  CLI::Option& add_number(const std::string& name, Number& value, const std::string& help);
   CLI::Option& grouped(CLI::Option* option) const;
 
   CLI::App* command_;
