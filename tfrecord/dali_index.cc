@@ -68,10 +68,9 @@ Result<void> DaliIndexCheck::expect_end() {
 }
 
 Result<DaliIndexOutput> DaliIndexOutput::create(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  const bool here = slash == std::string::npos;
-  DOVETAIL_ASSIGN(auto folder, OutputFolder::open(here ? "" : slash == 0 ? "/" : path.substr(0, slash)));
-  DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), here ? path : path.substr(slash + 1)));
+  const std::size_t name = path.find_last_of('/') + 1;  // 0 if there is no slash
+  DOVETAIL_ASSIGN(auto folder, OutputFolder::open(path.substr(0, name)));
+  DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), path.substr(name)));
   return DaliIndexOutput(std::move(file));
 }
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "format/tfrecord/tfrecord.h"
@@ -23,23 +23,14 @@ constexpr std::size_t kKeptBytes = 2 * kWriteBytes;
 
 class PlainEncoder final : public StreamEncoder {
  public:
-  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
-    out.insert(out.end(), bytes.begin(), bytes.end());
-    return {};
-  }
-  Result<void> finish(std::vector<std::byte>& /*out*/) override { return {}; }
+  void add(ByteView bytes, std::vector<std::byte>& out) override { out.insert(out.end(), bytes.begin(), bytes.end()); }
+  void finish(std::vector<std::byte>& /*out*/) override {}
 };
 
 class SnappyEncoder final : public StreamEncoder {
  public:
-  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
-    encoder_.add(bytes, out);
-    return {};
-  }
-  Result<void> finish(std::vector<std::byte>& out) override {
-    encoder_.finish(out);
-    return {};
-  }
+  void add(ByteView bytes, std::vector<std::byte>& out) override { encoder_.add(bytes, out); }
+  void finish(std::vector<std::byte>& out) override { encoder_.finish(out); }
 
  private:
   format::TfrecordSnappyEncoder encoder_;
@@ -47,25 +38,21 @@ class SnappyEncoder final : public StreamEncoder {
 
 class DeflateEncoder final : public StreamEncoder {
  public:
-  static Result<std::unique_ptr<StreamEncoder>> make(TfrecordCompression compression) {
-    std::unique_ptr<DeflateEncoder> encoder(new DeflateEncoder);
+  explicit DeflateEncoder(TfrecordCompression compression) {
     constexpr int kWindow = 15;
     constexpr int kGzipFraming = 16;  // added to the window, it asks zlib for gzip's header and trailer
     constexpr int kMemory = 8;
     const int window = compression == TfrecordCompression::gzip ? kWindow + kGzipFraming : kWindow;
-    const int status =
-        ::deflateInit2(&encoder->stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, kMemory, Z_DEFAULT_STRATEGY);
-    if (status != Z_OK) return Error::from_errno(ENOMEM, "cannot start the compressor");
-    encoder->begun_ = true;
-    return encoder;
+    // With these arguments, only memory can be lacking.
+    if (::deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();
+    }
   }
   DeflateEncoder(const DeflateEncoder&) = delete;
   DeflateEncoder& operator=(const DeflateEncoder&) = delete;
-  ~DeflateEncoder() override {
-    if (begun_) ::deflateEnd(&stream_);
-  }
+  ~DeflateEncoder() override { ::deflateEnd(&stream_); }
 
-  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
+  void add(ByteView bytes, std::vector<std::byte>& out) override {
     while (!bytes.empty()) {
       const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
       // zlib takes a pointer to non-const, but does not write through it.
@@ -74,17 +61,13 @@ class DeflateEncoder final : public StreamEncoder {
       while (stream_.avail_in != 0) run(Z_NO_FLUSH, out);
       bytes = bytes.subspan(part);
     }
-    return {};
   }
-  Result<void> finish(std::vector<std::byte>& out) override {
+  void finish(std::vector<std::byte>& out) override {
     while (run(Z_FINISH, out) != Z_STREAM_END) {
     }
-    return {};
   }
 
  private:
-  DeflateEncoder() = default;
-
   int run(int flush, std::vector<std::byte>& out) {
     constexpr std::size_t kStep = std::size_t{64} << 10;
     const std::size_t begin = out.size();
@@ -97,42 +80,35 @@ class DeflateEncoder final : public StreamEncoder {
   }
 
   z_stream stream_{};
-  bool begun_ = false;
 };
+
+std::unique_ptr<StreamEncoder> make_encoder(TfrecordCompression compression) {
+  switch (compression) {
+    case TfrecordCompression::snappy:
+      return std::make_unique<SnappyEncoder>();
+    case TfrecordCompression::gzip:
+    case TfrecordCompression::zlib:
+      return std::make_unique<DeflateEncoder>(compression);
+    case TfrecordCompression::none:
+      break;
+  }
+  return std::make_unique<PlainEncoder>();
+}
 
 }  // namespace
 
-Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression compression) {
-  switch (compression) {
-    case TfrecordCompression::none:
-      return std::unique_ptr<StreamEncoder>(new PlainEncoder);
-    case TfrecordCompression::snappy:
-      return std::unique_ptr<StreamEncoder>(new SnappyEncoder);
-    case TfrecordCompression::gzip:
-    case TfrecordCompression::zlib:
-      return DeflateEncoder::make(compression);
-  }
-  return Error(Errc::invalid_option, "compression: it must be none, gzip, zlib or snappy");
-}
-
 Result<TfrecordOutput> TfrecordOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,
                                               TfrecordCompression compression) {
-  DOVETAIL_ASSIGN(auto encoder, make_stream_encoder(compression));
   DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), name));
-  return TfrecordOutput(std::move(file), std::move(encoder));
+  return TfrecordOutput(std::move(file), make_encoder(compression));
 }
-
-TfrecordOutput::TfrecordOutput(OutputFile file, std::unique_ptr<StreamEncoder> encoder)
-    : file_(std::move(file)), encoder_(std::move(encoder)) {}
 
 Result<void> TfrecordOutput::append(ByteView record) {
   std::array<std::byte, format::kTfrecordHeaderBytes> header;
   format::encode_tfrecord_header(record.size(), header);
   std::array<std::byte, format::kTfrecordFooterBytes> footer;
   format::encode_tfrecord_footer(record, footer);
-  for (const ByteView part : {ByteView(header), record, ByteView(footer)}) {
-    DOVETAIL_TRY(encoder_->add(part, buffer_));
-  }
+  for (const ByteView part : {ByteView(header), record, ByteView(footer)}) encoder_->add(part, buffer_);
   return buffer_.size() >= kWriteBytes ? flush() : Result<void>();
 }
 
@@ -144,7 +120,7 @@ Result<void> TfrecordOutput::flush() {
 }
 
 Result<OutputFile> TfrecordOutput::finish() {
-  DOVETAIL_TRY(encoder_->finish(buffer_));
+  encoder_->finish(buffer_);
   DOVETAIL_TRY(flush());
   DOVETAIL_TRY(file_.sync());
   return std::move(file_);

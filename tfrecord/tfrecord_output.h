@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dovetail/bytes.h>
@@ -21,13 +22,10 @@ class StreamEncoder {
  public:
   virtual ~StreamEncoder() = default;
   /// Compresses `bytes`, and appends the finished part of the stream to `out`.
-  virtual Result<void> add(ByteView bytes, std::vector<std::byte>& out) = 0;
+  virtual void add(ByteView bytes, std::vector<std::byte>& out) = 0;
   /// Appends the rest of the stream. Last call.
-  virtual Result<void> finish(std::vector<std::byte>& out) = 0;
+  virtual void finish(std::vector<std::byte>& out) = 0;
 };
-
-/// Errors: the system's, if memory is short.
-Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression compression);
 
 /// One TFRecord file being written.
 ///
@@ -43,7 +41,8 @@ class TfrecordOutput {
   Result<OutputFile> finish();
 
  private:
-  TfrecordOutput(OutputFile file, std::unique_ptr<StreamEncoder> encoder);
+  TfrecordOutput(OutputFile file, std::unique_ptr<StreamEncoder> encoder)
+      : file_(std::move(file)), encoder_(std::move(encoder)) {}
   Result<void> flush();
 
   OutputFile file_;
