@@ -16,6 +16,7 @@
 
 #include "convert/record_split.h"
 #include "fuzz/support.h"
+#include "tools/command/arguments.h"
 #include "tools/command/command_line.h"
 #include "tools/part_argument.h"
 #include "tools/plan/weights.h"

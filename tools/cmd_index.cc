@@ -15,6 +15,7 @@
 #include "format/text/visible.h"
 #include "format/text/wildcard.h"
 #include "format/try.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"

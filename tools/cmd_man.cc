@@ -6,8 +6,8 @@
 
 #include "format/try.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/man_page.h"
+#include "tools/command/messages.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
 

@@ -6,6 +6,7 @@
 #include <dovetail/convert.h>
 
 #include "format/try.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json.h"
 #include "tools/command/sink.h"

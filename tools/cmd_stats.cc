@@ -14,6 +14,7 @@
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json.h"
 #include "tools/command/render.h"

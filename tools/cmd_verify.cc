@@ -10,10 +10,11 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/json.h"
 #include "tools/command/lost_ranges.h"
+#include "tools/command/messages.h"
 #include "tools/command/sink.h"
 
 namespace dovetail::tools {

@@ -8,7 +8,7 @@
 #include "format/text/visible.h"
 #include "tools/command/build_options.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
+#include "tools/command/messages.h"
 
 namespace dovetail::tools {
 

@@ -11,11 +11,10 @@
 #include "format/try.h"
 #include "format/words/reader_words.h"
 #include "tools/bench/bench_report.h"
-#include "tools/command/columns_flag.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
-#include "tools/command/datasets.h"
+#include "tools/command/messages.h"
 #include "tools/command/sink.h"
-#include "tools/command/warning.h"
 #include "tools/plan/plan_arguments.h"
 
 namespace dovetail::tools {

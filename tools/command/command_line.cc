@@ -14,7 +14,7 @@
 
 #include "format/text/suggestion.h"
 #include "format/text/visible.h"
-#include "tools/command/exit_code.h"
+#include "tools/command/messages.h"
 
 namespace dovetail::tools {
 
@@ -394,23 +394,6 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
     if (what.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = missing_arguments(*app_);
     return {nullptr, report_usage(*app_, what.empty() ? error.what() : what)};
   }
-}
-
-void add_path(Flags& flags, std::string& path) {
-  flags.add("PATH", path, "A shard, a folder with a manifest, a manifest, or a quoted glob").required();
-}
-
-void add_paths(Flags& flags, std::vector<std::string>& paths) {
-  flags.add("PATH", paths, "A shard, a folder with a manifest, a manifest, or a quoted glob; several are concatenated")
-      .required();
-}
-
-void add_json(Flags& flags, bool& json) {
-  flags.add("--json", json, "Print JSON");
-}
-
-void add_no_pager(Flags& flags, bool& no_pager) {
-  flags.add("--no-pager", no_pager, "Write to the terminal directly, without $DOVETAIL_PAGER, $PAGER or less");
 }
 
 }  // namespace dovetail::tools

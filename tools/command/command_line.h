@@ -137,14 +137,4 @@ class CommandLine {
   Action chosen_;
 };
 
-/// The positional PATH of a dataset.
-void add_path(Flags& flags, std::string& path);
-
-/// One or more such paths.
-void add_paths(Flags& flags, std::vector<std::string>& paths);
-
-void add_json(Flags& flags, bool& json);
-
-void add_no_pager(Flags& flags, bool& no_pager);
-
 }  // namespace dovetail::tools

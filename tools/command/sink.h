@@ -7,7 +7,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
-#include "tools/command/exit_code.h"
+#include "tools/command/messages.h"
 
 namespace dovetail::tools {
 

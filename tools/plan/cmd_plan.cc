@@ -10,13 +10,12 @@
 #include <dovetail/plan.h>
 
 #include "format/try.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
-#include "tools/command/datasets.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/json.h"
+#include "tools/command/messages.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
-#include "tools/command/warning.h"
 #include "tools/plan/digest_check.h"
 #include "tools/plan/label_mixing.h"
 #include "tools/plan/plan_arguments.h"

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "format/try.h"
+#include "tools/command/arguments.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
-#include "tools/command/input_arguments.h"
+#include "tools/command/messages.h"
 #include "tools/command/pager.h"
 #include "tools/command/sink.h"
 #include "tools/records/output_form.h"

@@ -5,7 +5,7 @@
 
 #include "format/text/count_of.h"
 #include "format/try.h"
-#include "tools/command/warning.h"
+#include "tools/command/messages.h"
 
 namespace dovetail::tools {
 

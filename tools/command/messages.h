@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Messages on standard error, and exit codes.
 #pragma once
+
+#include <string_view>
 
 #include <dovetail/error.h>
 
@@ -18,5 +21,8 @@ int exit_code(const Error& error) noexcept;
 /// Prints `dovetail: error: ...` on standard error and returns the exit code. Prints nothing for a
 /// closed pipe.
 int report(const Error& error);
+
+/// Prints `dovetail: warning: ...` on standard error, in one line.
+void warn(std::string_view text);
 
 }  // namespace dovetail::tools

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command/exit_code.h"
+#include "tools/command/messages.h"
 
 #include <cstdio>
+
+#include "format/text/visible.h"
 
 namespace dovetail::tools {
 
@@ -31,6 +33,10 @@ int exit_code(const Error& error) noexcept {
 int report(const Error& error) {
   if (!is_closed_pipe(error)) std::fprintf(stderr, "dovetail: error: %s\n", error.to_string().c_str());
   return exit_code(error);
+}
+
+void warn(std::string_view text) {
+  std::fprintf(stderr, "dovetail: warning: %s\n", format::visible(text).c_str());
 }
 
 }  // namespace dovetail::tools

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/arguments.h"
+
+#include <utility>
+
+#include "format/try.h"
+#include "format/words/convert_words.h"
+
+namespace dovetail::tools {
+
+void add_paths(Flags& flags, std::vector<std::string>& paths) {
+  flags.add("PATH", paths, "A shard, a folder with a manifest, a manifest, or a quoted glob; several are concatenated")
+      .required();
+}
+
+Result<Dataset> open_datasets(const std::vector<std::string>& paths) {
+  std::vector<Dataset> datasets;
+  for (const std::string& path : paths) {
+    DOVETAIL_ASSIGN(Dataset dataset, Dataset::open(path));
+    datasets.push_back(std::move(dataset));
+  }
+  if (datasets.size() == 1) return std::move(datasets.front());
+  return Dataset::join(datasets);
+}
+
+void add_input(Flags& flags, std::string& path, SourceFormat& from) {
+  flags
+      .add("PATH", path,
+           "A shard, a folder with a manifest, a manifest, or a quoted glob; or a file or folder that `convert` takes")
+      .required();
+  add_from(flags, from, "Format of PATH");
+}
+
+void add_from(Flags& flags, SourceFormat& from, const std::string& help) {
+  flags.add_choice("--from", from, format::kSourceFormatWords, help);
+}
+
+void add_columns(Flags& flags, std::optional<std::string>& columns) {
+  flags
+      .add("--columns", columns,
+           "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; all: those of the dataset")
+      .shown_as("SCHEMA");
+}
+
+Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
+  if (!asked_for) return std::optional<Schema>();
+  DOVETAIL_ASSIGN(Schema schema, *asked_for == "all" ? dataset.schema() : parse_schema(*asked_for));
+  return std::optional(std::move(schema));
+}
+
+Flag add_dataset_id(Flags& flags, std::string& text) {
+  return flags.add("--dataset-id", text, "32 hex digits, for reproducible files; random if not given").shown_as("ID");
+}
+
+Result<std::optional<DatasetId>> dataset_id_of(const std::string& text) {
+  if (text.empty()) return std::optional<DatasetId>();
+  const Result<DatasetId> id = DatasetId::from_hex(text);
+  if (!id) return Error(Errc::invalid_option, "--dataset-id = " + text + ": it must be 32 hex digits");
+  return std::optional(*id);
+}
+
+void add_json(Flags& flags, bool& json) {
+  flags.add("--json", json, "Print JSON");
+}
+
+void add_no_pager(Flags& flags, bool& no_pager) {
+  flags.add("--no-pager", no_pager, "Write to the terminal directly, without $DOVETAIL_PAGER, $PAGER or less");
+}
+
+}  // namespace dovetail::tools
