@@ -14,6 +14,7 @@
 #include <dovetail/schema.h>
 #include <dovetail/state.h>
 #include <dovetail/timeline.h>
+#include <boost/json/parse.hpp>
 
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
@@ -117,7 +118,7 @@ boost::json::object to_json(const Summary& summary) {
           {"digest", summary.digest.to_hex()},
           {"storage", to_string(summary.stats.storage)},
           {"registered", summary.stats.registered},
-          {"stats", from_text(summary.stats.to_json())}};
+          {"stats", boost::json::parse(summary.stats.to_json())}};
 }
 
 std::string to_text(const Summary& summary) {

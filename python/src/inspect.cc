@@ -16,7 +16,7 @@
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
 #include "python/src/words.h"
-#include "tools/inspect/page_file.h"
+#include "tools/inspect/inspection_page.h"
 
 namespace dovetail::python {
 

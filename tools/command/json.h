@@ -13,7 +13,4 @@ namespace dovetail::tools {
 /// order in which they were added.
 std::string to_line(const boost::json::value& value);
 
-/// Parses JSON. Needs: the text is valid JSON.
-boost::json::value from_text(const std::string& text);
-
 }  // namespace dovetail::tools

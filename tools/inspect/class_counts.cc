@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 
 #include <dovetail/convert.h>
 
 #include "format/text/number_text.h"
 #include "format/text/utf8.h"
-#include "tools/command/json.h"
 #include "tools/command/render.h"
 #include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
@@ -43,7 +43,7 @@ std::string name_of(const FeatureStats& stats, const std::string& value, const b
   const bool as_it_is = stats.kind == ValueKind::bytes && !value.empty() && format::is_utf8(value);
   std::string name = as_it_is ? value : shown_value(stats, value);
   if (stats.kind == ValueKind::ints && stats.name == "label") {
-    const auto number = from_text(value);
+    const auto number = boost::json::parse(value);
     const bool named = number.is_int64() && number.get_int64() >= 0 &&
                        static_cast<std::uint64_t>(number.get_int64()) < names.size() &&
                        names[static_cast<std::size_t>(number.get_int64())].is_string();

@@ -17,8 +17,8 @@
 #include "tools/command/progress.h"
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
+#include "tools/inspect/inspection_page.h"
 #include "tools/inspect/inspection_text.h"
-#include "tools/inspect/page_file.h"
 #include "tools/records/record_json.h"
 
 namespace dovetail::tools {

@@ -2,11 +2,15 @@
 #include "tools/inspect/inspection_page.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
+#include "format/try.h"
+#include "inspect/open_input.h"
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
+#include "tools/command/text_file.h"
 #include "tools/inspect/block_map.h"
 #include "tools/inspect/class_counts.h"
 #include "tools/inspect/feature_section.h"
@@ -14,6 +18,7 @@
 #include "tools/inspect/html.h"
 #include "tools/inspect/inspection_text.h"
 #include "tools/inspect/page_head.h"
+#include "tools/inspect/page_records.h"
 #include "tools/inspect/page_style.h"
 
 namespace dovetail::tools {
@@ -21,6 +26,7 @@ namespace dovetail::tools {
 namespace {
 
 constexpr std::size_t kMostCells = 2048;
+constexpr std::size_t kMostImageBytes = std::size_t{8} << 20;  // of all images
 constexpr std::size_t kMostShards = 1000;
 
 std::string both(std::uint64_t bytes) {
@@ -184,9 +190,9 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
   return section("Records", note, "<div id=\"records\">\n" + html + "</div>\n");
 }
 
-}  // namespace
-
-std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records) {
+/// A self-contained page without scripts, other files or network access. Its tables have ids, and
+/// their rows have `data-key`.
+std::string page_html(const inspect::Inspection& inspection, const PageRecords& records) {
   const std::string name = html_text(page_title(inspection));
   // The policy is a second line of defence, in case hostile text gets through the escaping.
   std::string html =
@@ -206,6 +212,23 @@ std::string inspection_page(const inspect::Inspection& inspection, const PageRec
   html += section("Structure", "", facts(inspection)) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
   if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
   return html + "<footer class=\"note\">made by <code>dovetail inspect --html</code></footer>\n</body>\n</html>\n";
+}
+
+}  // namespace
+
+Result<void> check_page_file(const std::string& file, const std::string& inspected) {
+  return check_outputs({file}, {inspected});
+}
+
+Result<PageFile> write_page(const std::string& file, const inspect::Inspection& inspection, SourceFormat from,
+                            std::function<bool()> cancelled) {
+  if (inspection.unfinished) return *inspection.unfinished;
+  DOVETAIL_ASSIGN(inspect::Input input, inspect::open_input(inspection.path, from, std::move(cancelled)));
+  PageRecords records(kMostImageBytes);
+  DOVETAIL_TRY(take_records(std::move(input), inspection.records, records));
+  const std::string page = page_html(inspection, records);
+  DOVETAIL_TRY(replace_text(file, page));
+  return PageFile{.bytes = page.size(), .records = records.cards.records(), .images = records.cards.images()};
 }
 
 }  // namespace dovetail::tools
