@@ -9,6 +9,7 @@
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
+#include "inspect/record_picker.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json.h"
@@ -19,7 +20,6 @@
 #include "tools/plan/step_rows.h"
 #include "tools/records/output_form.h"
 #include "tools/records/record_json.h"
-#include "tools/records/record_picker.h"
 
 namespace dovetail::tools {
 
@@ -92,7 +92,7 @@ std::string to_text(const Dataset& dataset, const StepRows& rows) {
 }
 
 Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& rows, const ShowArguments& arguments) {
-  RecordPicker picker(dataset);
+  inspect::RecordPicker picker(dataset);
   const OutputForm form = form_for_output(arguments.form);
   for (const StepRow& row : rows.rows) {
     if (!out.good()) break;

@@ -7,8 +7,8 @@
 
 #include "format/text/count_of.h"
 #include "format/try.h"
+#include "inspect/record_picker.h"
 #include "inspect/record_survey.h"
-#include "tools/records/record_picker.h"
 
 namespace dovetail::tools {
 
@@ -41,7 +41,7 @@ void take(const PlacedRecord& record, bool has_card, PageRecords& into) {
 }
 
 Result<void> take_packed(const Dataset& dataset, const Choice& choice, PageRecords& into) {
-  RecordPicker picker(dataset);
+  inspect::RecordPicker picker(dataset);
   std::uint64_t missed = 0;
   std::optional<Error> first;
   for (std::uint64_t look = 0; look < choice.looks(); ++look) {

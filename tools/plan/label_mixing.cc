@@ -10,8 +10,8 @@
 
 #include "format/example/example_wire.h"
 #include "format/try.h"
+#include "inspect/record_picker.h"
 #include "tools/records/record_json.h"
-#include "tools/records/record_picker.h"
 
 namespace dovetail::tools {
 
@@ -71,7 +71,7 @@ class LabelReader {
 
  private:
   const Dataset& dataset_;
-  RecordPicker picker_;
+  inspect::RecordPicker picker_;
   std::string feature_;
   format::ExampleFeatures features_;
   std::map<std::string, std::uint64_t> numbers_;

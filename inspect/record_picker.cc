@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/records/record_picker.h"
+#include "inspect/record_picker.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "format/try.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 namespace {
 
@@ -44,4 +44,4 @@ Result<ByteView> RecordPicker::read(const Dataset::Place& place) {
   return *bytes;
 }
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

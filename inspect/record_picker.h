@@ -9,7 +9,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 /// Reads single records of a dataset, in any order.
 ///
@@ -36,4 +36,4 @@ class RecordPicker {
   std::uint64_t bytes_read_ = 0;
 };
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect
