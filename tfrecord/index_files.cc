@@ -18,58 +18,45 @@ namespace dovetail {
 
 namespace {
 
-class IndexJobs {
- public:
-  IndexJobs(const std::vector<TfrecordToIndex>& files, const TfrecordIndexJobs& jobs)
-      : files_(files), jobs_(jobs), reports_(files.size()) {}
-
-  Result<std::vector<TfrecordIndexReport>> run() {
-    const unsigned threads = jobs_.jobs != 0 ? jobs_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(threads, files_.size())), gate_,
-                        [this] { work(); });
-    DOVETAIL_TRY(gate_.outcome());
-    return std::move(reports_);
-  }
-
- private:
-  void work() {
-    for (std::uint32_t at = next_++; at < files_.size() && !gate_.stops(at); at = next_++) {
-      auto report = index(files_[at]);
-      if (!report) return gate_.fail(at, report.error());
-      reports_[at] = std::move(*report);
-    }
-  }
-
-  Result<TfrecordIndexReport> index(const TfrecordToIndex& file) {
+Result<std::vector<TfrecordIndexReport>> index_all(const std::vector<TfrecordToIndex>& files,
+                                                   const TfrecordIndexJobs& jobs) {
+  std::mutex mutex;
+  std::uint64_t all_records = 0;
+  std::uint64_t all_bytes = 0;
+  const auto index = [&](const TfrecordToIndex& file) {
     TfrecordIndexOptions options = file.options;
     std::uint64_t records_before = 0;
     std::uint64_t bytes_before = 0;
     options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
-      if (!jobs_.progress) return true;
-      const std::lock_guard lock(mutex_);
-      records_ += records - std::exchange(records_before, records);
-      bytes_ += bytes - std::exchange(bytes_before, bytes);
-      return jobs_.progress(records_, bytes_);
+      if (!jobs.progress) return true;
+      const std::lock_guard lock(mutex);
+      all_records += records - std::exchange(records_before, records);
+      all_bytes += bytes - std::exchange(bytes_before, bytes);
+      return jobs.progress(all_records, all_bytes);
     };
-    return index_tfrecord(file.path, options, jobs_.overwrite);
-  }
-
-  const std::vector<TfrecordToIndex>& files_;
-  const TfrecordIndexJobs& jobs_;
-  std::vector<TfrecordIndexReport> reports_;
-  detail::FailureGate gate_;
-  std::atomic<std::uint32_t> next_ = 0;
-  std::mutex mutex_;
-  std::uint64_t records_ = 0;
-  std::uint64_t bytes_ = 0;
-};
+    return index_tfrecord(file.path, options, jobs.overwrite);
+  };
+  std::vector<TfrecordIndexReport> reports(files.size());
+  detail::FailureGate gate;
+  std::atomic<std::uint32_t> next = 0;
+  const unsigned threads = jobs.jobs != 0 ? jobs.jobs : std::max(1u, std::thread::hardware_concurrency());
+  detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(threads, files.size())), gate, [&] {
+    for (std::uint32_t at = next++; at < files.size() && !gate.stops(at); at = next++) {
+      auto report = index(files[at]);
+      if (!report) return gate.fail(at, report.error());
+      reports[at] = std::move(*report);
+    }
+  });
+  DOVETAIL_TRY(gate.outcome());
+  return reports;
+}
 
 }  // namespace
 
 Result<std::vector<TfrecordIndexReport>> index_tfrecords(const std::vector<TfrecordToIndex>& files,
                                                          const TfrecordIndexJobs& jobs) {
   DOVETAIL_TRY(detail::check_range("jobs", jobs.jobs, 0, detail::kMaxThreads));
-  return detail::guard_memory("", [&] { return IndexJobs(files, jobs).run(); });
+  return detail::guard_memory("", [&] { return index_all(files, jobs); });
 }
 
 }  // namespace dovetail
