@@ -60,13 +60,11 @@ std::string xml_text(std::string_view text) {
       case '"':
         escaped += "&quot;";
         break;
+      case '\'':
+        escaped += "&#39;";
+        break;
       default:
-        // Bytes above 0x7F belong to valid characters; `visible_lines` has checked that.
-        if (static_cast<unsigned char>(c) >= 0x20) {
-          escaped += c;
-        } else {
-          escaped += "\xEF\xBF\xBD";
-        }
+        escaped += c;
     }
   }
   return escaped;

@@ -7,7 +7,7 @@
 
 namespace dovetail::tools {
 
-/// Text for XML: markup is escaped, and characters that XML does not allow become U+FFFD.
+/// Text for XML: markup is escaped, and hidden characters are shown (format/text/visible.h).
 std::string xml_text(std::string_view text);
 
 /// A colour on a scale from dark blue over green to yellow, which colour-blind people can read.

@@ -2,7 +2,7 @@
 #include "tools/inspect/html.h"
 
 #include "format/text/utf8.h"
-#include "format/text/visible.h"
+#include "tools/command/svg.h"
 
 namespace dovetail::tools {
 
@@ -17,27 +17,13 @@ std::string control_picture(unsigned char c) {
 }  // namespace
 
 std::string html_text(std::string_view text) {
-  std::string html;
-  html.reserve(text.size());
+  std::string shown;
   for (const char c : format::to_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '&') {
-      html += "&amp;";
-    } else if (c == '<') {
-      html += "&lt;";
-    } else if (c == '>') {
-      html += "&gt;";
-    } else if (c == '"') {
-      html += "&quot;";
-    } else if (c == '\'') {
-      html += "&#39;";
-    } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
-      html += control_picture(byte);
-    } else {
-      html += c;
-    }
+    const bool control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
+    shown += control ? control_picture(byte) : std::string(1, c);
   }
-  return format::visible_lines(html);
+  return xml_text(shown);
 }
 
 HtmlTable::HtmlTable(std::string_view id, const std::vector<std::string_view>& heading)
