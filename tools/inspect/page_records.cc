@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "format/text/count_of.h"
 #include "format/try.h"
@@ -17,36 +18,33 @@ namespace {
 constexpr std::uint64_t kLooks = 96;
 constexpr std::uint64_t kCards = 24;
 
-/// The records that are examined, and those that have a card.
-class Choice {
- public:
-  explicit Choice(std::uint64_t records)
-      : records_(records), looks_(std::min(kLooks, records)), cards_(std::min(kCards, looks_)) {}
-
-  std::uint64_t looks() const noexcept { return looks_; }
-  std::uint64_t id(std::uint64_t look) const noexcept { return inspect::evenly(look, looks_, records_); }
-  bool has_card(std::uint64_t look) const noexcept {
-    return look == 0 || look * cards_ / looks_ != (look - 1) * cards_ / looks_;
-  }
-
- private:
-  std::uint64_t records_;
-  std::uint64_t looks_;
-  std::uint64_t cards_;
+/// A record that is examined, and perhaps has a card.
+struct Look {
+  std::uint64_t id = 0;
+  bool has_card = false;
 };
 
-void take(const PlacedRecord& record, bool has_card, PageRecords& into) {
-  into.features.add(record.id, record.bytes);
-  if (has_card) into.cards.add(record);
+std::vector<Look> choose(std::uint64_t records) {
+  const std::uint64_t count = std::min(kLooks, records);
+  const std::uint64_t cards = std::min(kCards, count);
+  std::vector<Look> looks;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    looks.push_back({inspect::evenly(i, count, records), i == 0 || i * cards / count != (i - 1) * cards / count});
+  }
+  return looks;
 }
 
-Result<void> take_packed(const Dataset& dataset, const Choice& choice, PageRecords& into) {
+void take(const PlacedRecord& record, const Look& look, PageRecords& into) {
+  into.features.add(record.id, record.bytes);
+  if (look.has_card) into.cards.add(record);
+}
+
+Result<void> take_packed(const Dataset& dataset, const std::vector<Look>& looks, PageRecords& into) {
   inspect::RecordPicker picker(dataset);
   std::uint64_t missed = 0;
   std::optional<Error> first;
-  for (std::uint64_t look = 0; look < choice.looks(); ++look) {
-    const std::uint64_t id = choice.id(look);
-    const Dataset::Place place = dataset.locate(id);
+  for (const Look& look : looks) {
+    const Dataset::Place place = dataset.locate(look.id);
     const Result<ByteView> bytes = picker.read(place);
     if (!bytes && bytes.error().kind() != ErrorKind::damaged) return bytes.error();
     if (!bytes) {
@@ -54,18 +52,18 @@ Result<void> take_packed(const Dataset& dataset, const Choice& choice, PageRecor
       if (!first) first = bytes.error();
       continue;
     }
-    take({id, place.shard, place.record, *bytes}, choice.has_card(look), into);
+    take({look.id, place.shard, place.record, *bytes}, look, into);
   }
   if (first) {
-    into.trouble = "Of " + format::count_of(choice.looks(), "record") + ' ' + std::to_string(missed) +
+    into.trouble = "Of " + format::count_of(looks.size(), "record") + ' ' + std::to_string(missed) +
                    " could not be read; the first error: " + first->to_string();
   }
   return {};
 }
 
-Result<void> take_foreign(inspect::Input input, const Choice& choice, PageRecords& into) {
+Result<void> take_foreign(inspect::Input input, const std::vector<Look>& looks, PageRecords& into) {
   DOVETAIL_ASSIGN(RecordStream stream, RecordStream::open(std::move(input), {}));
-  for (std::uint64_t look = 0; look < choice.looks();) {
+  for (auto look = looks.begin(); look != looks.end();) {
     const Result<std::optional<PlacedRecord>> record = stream.next();
     if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
     if (!record) {
@@ -73,9 +71,7 @@ Result<void> take_foreign(inspect::Input input, const Choice& choice, PageRecord
       return {};
     }
     if (!record->has_value()) return {};
-    if ((*record)->id != choice.id(look)) continue;
-    take(**record, choice.has_card(look), into);
-    ++look;
+    if ((*record)->id == look->id) take(**record, *look++, into);
   }
   return {};
 }
@@ -83,9 +79,9 @@ Result<void> take_foreign(inspect::Input input, const Choice& choice, PageRecord
 }  // namespace
 
 Result<void> take_records(inspect::Input input, std::uint64_t records, PageRecords& into) {
-  const Choice choice(records);
-  if (const Dataset* dataset = std::get_if<Dataset>(&input)) return take_packed(*dataset, choice, into);
-  return take_foreign(std::move(input), choice, into);
+  const std::vector<Look> looks = choose(records);
+  if (const Dataset* dataset = std::get_if<Dataset>(&input)) return take_packed(*dataset, looks, into);
+  return take_foreign(std::move(input), looks, into);
 }
 
 }  // namespace dovetail::tools
