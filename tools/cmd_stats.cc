@@ -20,7 +20,6 @@
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
-#include "tools/command/untrusted_json.h"
 
 namespace dovetail::tools {
 

@@ -7,7 +7,7 @@
 
 #include <dovetail/features.h>
 
-#include "tools/command/colours.h"
+#include "tools/command/render.h"
 
 namespace dovetail::tools {
 

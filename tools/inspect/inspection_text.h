@@ -5,7 +5,7 @@
 #include <string>
 
 #include "inspect/inspection.h"
-#include "tools/command/colours.h"
+#include "tools/command/render.h"
 
 namespace dovetail::tools {
 

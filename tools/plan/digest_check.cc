@@ -10,8 +10,8 @@
 
 #include "format/text/count_of.h"
 #include "format/try.h"
+#include "tools/command/json.h"
 #include "tools/command/text_file.h"
-#include "tools/command/untrusted_json.h"
 #include "tools/plan/step_rows.h"
 
 namespace dovetail::tools {

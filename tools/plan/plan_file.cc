@@ -8,8 +8,8 @@
 
 #include "format/try.h"
 #include "format/words/plan_words.h"
+#include "tools/command/json.h"
 #include "tools/command/text_file.h"
-#include "tools/command/untrusted_json.h"
 
 namespace dovetail::tools {
 
