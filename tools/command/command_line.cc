@@ -15,6 +15,7 @@
 #include "format/text/suggestion.h"
 #include "format/text/visible.h"
 #include "tools/command/messages.h"
+#include "tools/command/render.h"
 
 namespace dovetail::tools {
 
@@ -334,13 +335,11 @@ Flag Flags::add_words(const std::string& name, const std::string& words, std::fu
 
 Flag Flags::add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
                      const std::string& help) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
   const auto choose = [&value, words](std::string_view text) {
     value = text;
     return std::find(words.begin(), words.end(), text) != words.end();
   };
-  return add_words(name, all, choose, help);
+  return add_words(name, tools::joined(words, "|"), choose, help);
 }
 
 CommandLine::CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,

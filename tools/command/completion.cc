@@ -22,12 +22,6 @@ std::string fish_quoted(std::string_view text) {
   return '\'' + replaced(replaced(text, '\\', R"(\\)"), '\'', R"(\')") + '\'';
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
-  return text;
-}
-
 std::vector<std::string> names_of(const ProgramSpec& program) {
   std::vector<std::string> names;
   for (const CommandSpec& command : program.commands) names.push_back(command.name);
@@ -97,9 +91,7 @@ std::string zsh_values(const FlagSpec& flag) {
 
 std::string zsh_flag(const FlagSpec& flag) {
   if (flag.positional) return shell_quoted((flag.many ? "*" : "1") + zsh_values(flag));
-  std::string excluded;
-  for (const std::string& other : flag.excludes) excluded += (excluded.empty() ? "" : " ") + other;
-  std::string text = flag.many ? "*" : (excluded.empty() ? "" : "(" + excluded + ")");
+  std::string text = flag.many ? "*" : (flag.excludes.empty() ? "" : "(" + joined(flag.excludes, " ") + ")");
   text += flag.name + (flag.takes == Takes::nothing ? "" : "=") + "[" + zsh_text(flag.help) + "]" + zsh_values(flag);
   return shell_quoted(text);
 }

@@ -46,7 +46,15 @@ std::string share_of(std::uint64_t part, std::uint64_t whole) {
   return percent(std::clamp(static_cast<double>(part) / static_cast<double>(whole), 0.001, 0.999), 1);
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
+  return text;
+}
+
 std::string shell_quoted(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + '\'';

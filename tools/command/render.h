@@ -39,7 +39,10 @@ std::string share_of(std::uint64_t part, std::uint64_t whole);
 /// One line per 16 bytes: the offset, the bytes in hex, and the bytes as text.
 std::string hex_dump(ByteView bytes);
 
-/// Quotes a text as one word of a POSIX shell.
+/// The words with a separator between them.
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+/// A text as one word of a POSIX shell, in quotes if it needs them.
 std::string shell_quoted(std::string_view text);
 
 /// For example "12 s", "3 min 05 s", "2 h 00 min".

@@ -54,14 +54,6 @@ std::string literal(std::string_view text) {
   return quoted + '"';
 }
 
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  return shell_quoted(text);
-}
-
 /// The columns that the programs name.
 struct Columns {
   bool stored = false;  ///< Whether the dataset has a schema.
@@ -90,7 +82,7 @@ std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
 
 /// A path as an argument of a command that cannot be taken for a flag.
 std::string shell_path(const std::string& path) {
-  return shell_word(path.starts_with('-') ? "./" + path : path);
+  return shell_quoted(path.starts_with('-') ? "./" + path : path);
 }
 
 std::string python(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
@@ -121,7 +113,7 @@ std::string shell(const std::string& path, std::uint64_t batch, const std::optio
   const std::string word = shell_path(path);
   std::string text = "dovetail verify " + word + "\ndovetail cat " + word + " --range 0:1\ndovetail read " + word +
                      " --rank 0 --world 1 --batch " + std::to_string(batch);
-  if (columns) text += " --columns " + (columns->stored ? "all" : shell_word(columns->text));
+  if (columns) text += " --columns " + (columns->stored ? "all" : shell_quoted(columns->text));
   return text + '\n';
 }
 

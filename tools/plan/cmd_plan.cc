@@ -14,6 +14,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/json.h"
 #include "tools/command/messages.h"
+#include "tools/command/render.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/digest_check.h"
@@ -38,12 +39,6 @@ struct PlanArguments {
   std::vector<std::string> digest_paths;
   bool json = false;
 };
-
-std::string all_names(const std::vector<std::string>& paths) {
-  std::string names;
-  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + path;
-  return names;
-}
 
 int exit_code(DigestVerdict::Kind kind) noexcept {
   switch (kind) {
@@ -79,7 +74,7 @@ Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const P
     DOVETAIL_TRY(measure(arguments, dataset, report));
   }
   if (!arguments.svg_path.empty()) {
-    DOVETAIL_ASSIGN(const std::string drawing, draw_plan(report, all_names(arguments.paths)));
+    DOVETAIL_ASSIGN(const std::string drawing, draw_plan(report, joined(arguments.paths, ", ")));
     DOVETAIL_TRY(replace_text(arguments.svg_path, drawing));
   }
   // A drawing needs the mixing, but the report shows it only on request.
