@@ -232,18 +232,16 @@ class BlockLoader {
 
 // Returns whether all records are there, but differ from those of the footer. Then foreign blocks
 // are among them.
-Result<bool> has_foreign_records(SalvageFile& file, const KnownContent& content, const CheckedBytes& checked,
-                                 ShardScan& scan) {
-  ShardScan trial = scan;
+Result<bool> has_foreign_records(SalvageFile& file, const ShardInfo& content, const CheckedBytes& checked,
+                                 ShardScan trial) {
   reject_contradictions(trial);
   DOVETAIL_ASSIGN(auto decoded, decode_blocks(file, trial, {}, checked));
-  scan.checked_bytes = trial.checked_bytes;
   return decoded.records == content.records && decoded.fingerprint != content.fingerprint;
 }
 
 }  // namespace
 
-Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
+Result<void> choose_blocks(SalvageFile& file, const std::optional<ShardInfo>& content, const CheckedBytes& checked,
                            ShardScan& scan) {
   sort_blocks(scan.blocks);
   const DataBlocks blocks = data_blocks(scan);
@@ -276,10 +274,7 @@ Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const Bl
   for (FoundBlock& block : data_blocks(scan)) {
     if (block.rejected) continue;
     DOVETAIL_ASSIGN(auto records, loader.load(block));
-    scan.checked_bytes += loader.bytes();
-    if (checked) {
-      DOVETAIL_TRY(checked(loader.bytes()));
-    }
+    DOVETAIL_TRY(checked(loader.bytes()));
     if (!records) {
       const bool unreadable = file.is_unreadable(block.position, block.end() - block.position);
       scan.reject(block, unreadable ? Finding::unreadable : Finding::undecodable);

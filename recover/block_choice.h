@@ -13,12 +13,6 @@
 
 namespace dovetail::detail {
 
-/// Facts that a footer or a manifest states about the records of a shard.
-struct KnownContent {
-  std::uint64_t records = 0;
-  std::uint64_t fingerprint = 0;
-};
-
 /// The content of a shard's blocks.
 struct DecodedBlocks {
   std::uint64_t records = 0;
@@ -40,7 +34,7 @@ using BlockSink = std::function<Result<void>(const format::BlockRecords& records
 /// wins against each of them.
 /// Errors: those of `checked`, and the system's.
 /// Cost:   O(n log n) for n blocks. Decodes the blocks if the index contradicts most of them.
-Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
+Result<void> choose_blocks(SalvageFile& file, const std::optional<ShardInfo>& content, const CheckedBytes& checked,
                            ShardScan& scan);
 
 /// Reads the chosen blocks again, checks and decodes them, and passes their records to `sink`,

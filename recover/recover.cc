@@ -132,16 +132,8 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (!shard) return shard.error();
   // By the number in the file id or, if that is lost, by the type of the records.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
-  if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {
-    return Error(Errc::unknown_format, "this is the index of a TFRecord file; `dovetail index` recreates it")
-        .in_file(source);
-  }
-  if (shard->shard_number() == format::kPartShardNumber || record_type == format::kPartRecordType) {
-    return Error(Errc::unknown_format, "this is the manifest of a part of a conversion; recover its folder")
-        .in_file(source);
-  }
-  if (shard->shard_number() == format::kManifestShardNumber || record_type == format::kManifestRecordType) {
-    return Error(Errc::unknown_format, "this is a manifest; recover its folder").in_file(source);
+  if (const char* const why = detail::why_no_shard(shard->shard_number(), record_type)) {
+    return Error(Errc::unknown_format, why).in_file(source);
   }
   RecoverReport report;
   report.expected_records = 0;
@@ -175,7 +167,7 @@ struct CommonFacts {
   void take(format::Metadata found) {
     // A shard with the record type of a manifest is none, and must not turn the others into
     // manifests.
-    if (!metadata && !detail::holds_no_records(found.record_type)) metadata = std::move(found);
+    if (!metadata && detail::why_no_shard({}, found.record_type) == nullptr) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
   // Nobody chose the run length of a shard without records.

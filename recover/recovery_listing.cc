@@ -60,11 +60,6 @@ std::optional<Candidate> candidate_of(const std::string& name) {
   return Candidate{.name = name, .finished = !format::is_partial_name(name), .number = shard_number_of(shard)};
 }
 
-bool has_reserved_number(const Candidate& candidate) noexcept {
-  return candidate.number == format::kManifestShardNumber || candidate.number == format::kTfrecordIndexShardNumber ||
-         candidate.number == format::kPartShardNumber;
-}
-
 // Returns whether a file is a shard. The number in the file counts; the number in the name only
 // counts if the file has none.
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate) {
@@ -72,10 +67,9 @@ Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, C
   if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
   if (!file) return true;  // reported when it is its turn
   candidate.bytes = file->size();
-  DOVETAIL_ASSIGN(auto identity, search_identity(*file, checked));
-  candidate.file_id = identity.file_id;
+  DOVETAIL_ASSIGN(candidate.file_id, search_identity(*file, checked));
   if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
-  return !has_reserved_number(candidate);
+  return why_no_shard(candidate.number, {}) == nullptr;
 }
 
 Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
@@ -173,12 +167,16 @@ bool is_refuted(const std::string& path, const ShardInfo& entry) {
   return found && !found->tfrecord && found->info.file_id == entry.file_id && holds_other_records(found->info, entry);
 }
 
-// Chooses among files of one number: the finished file with a valid end, or else the first.
-std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
-  for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
-    if (describe_shard(path_in(folder, same[i]))) return i;
+// Chooses among sorted files of one number: the finished file with a valid end, or else the first.
+// Passes over the others.
+const Candidate& choose(const std::string& folder, std::span<const Candidate> same, RecoveryListing& listing) {
+  const auto is_good = [&](const Candidate& each) { return each.finished && describe_shard(path_in(folder, each)); };
+  auto best = same.size() > 1 ? std::find_if(same.begin(), same.end(), is_good) : same.begin();
+  if (best == same.end()) best = same.begin();
+  for (const Candidate& each : same) {
+    if (&each != &*best) listing.passed_over.push_back(path_in(folder, each));
   }
-  return 0;
+  return *best;
 }
 
 Result<void> list_folder(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
@@ -191,10 +189,7 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     const std::optional<std::uint32_t> number = all[begin].number;
     for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
-    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin));
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i != best) listing.passed_over.push_back(path_in(folder, all[i]));
-    }
+    const Candidate& best = choose(folder, all.subspan(begin, end - begin), listing);
     if (number && *number > next) {
       const bool one = *number - next == 1;
       const std::string missing =
@@ -203,7 +198,7 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
       listing.lost.push_back({.file = folder, .reason = missing + " missing; the number of records lost is unknown"});
     }
     if (number) next = std::uint64_t{*number} + 1;
-    listing.shards.push_back({.path = path_in(folder, all[best]), .file_id = all[best].file_id});
+    listing.shards.push_back({.path = path_in(folder, best), .file_id = best.file_id});
   }
   if (listing.shards.empty()) {
     return Error(Errc::empty_input, "the folder has neither a manifest nor a file *.dvt").in_file(folder);
@@ -257,11 +252,8 @@ Result<void> find_renamed(const std::string& folder, const Dataset& dataset, Rec
     });
     if (same->second.empty()) continue;
     sort_candidates(same->second);
-    const std::size_t best = best_of(folder, same->second);
-    for (std::size_t i = 0; i < same->second.size(); ++i) {
-      if (i != best) listing.passed_over.push_back(path_in(folder, same->second[i]));
-    }
-    const std::string named = std::exchange(shard.path, path_in(folder, same->second[best]));
+    const std::string found = path_in(folder, choose(folder, same->second, listing));
+    const std::string named = std::exchange(shard.path, found);
     shard.unreadable.reset();
     listing.lost.push_back(
         {.file = named, .reason = "the shard is not here; by its file id it is " + shard.path + ", which was read"});
@@ -287,9 +279,23 @@ Result<void> take_manifest(const std::string& folder, const Dataset& dataset, Re
 
 }  // namespace
 
-bool holds_no_records(std::string_view record_type) noexcept {
-  return record_type == format::kManifestRecordType || record_type == format::kPartRecordType ||
-         record_type == format::kTfrecordIndexRecordType;
+const char* why_no_shard(std::optional<std::uint32_t> shard_number, std::string_view record_type) noexcept {
+  struct Kind {
+    std::uint32_t shard_number;
+    std::string_view record_type;
+    const char* advice;
+  };
+  constexpr std::array kKinds = {
+      Kind{format::kTfrecordIndexShardNumber, format::kTfrecordIndexRecordType,
+           "this is the index of a TFRecord file; `dovetail index` recreates it"},
+      Kind{format::kPartShardNumber, format::kPartRecordType,
+           "this is the manifest of a part of a conversion; recover its folder"},
+      Kind{format::kManifestShardNumber, format::kManifestRecordType, "this is a manifest; recover its folder"},
+  };
+  const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& each) {
+    return shard_number == each.shard_number || record_type == each.record_type;
+  });
+  return kind == kKinds.end() ? nullptr : kind->advice;
 }
 
 bool ends_recovery(const Error& error) {

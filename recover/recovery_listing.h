@@ -33,9 +33,9 @@ struct RecoveryListing {
   bool has_manifest = false;
 };
 
-/// Returns whether files with records of this type describe shards instead of being shards: a
-/// manifest, the manifest of a part of a conversion, the index of a TFRecord.
-bool holds_no_records(std::string_view record_type) noexcept;
+/// Why a file with this shard number or type of records is no shard but describes some: a manifest,
+/// the manifest of a part of a conversion, the index of a TFRecord. Null for a shard.
+const char* why_no_shard(std::optional<std::uint32_t> shard_number, std::string_view record_type) noexcept;
 
 /// Returns whether an error of one file ends the whole recovery. These are refusals of the system,
 /// cancellation, and a file that lies outside the dataset, gets shorter meanwhile, or needs another

@@ -31,9 +31,7 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
   }
   DOVETAIL_TRY(shard.read_messages());
   if (entry != nullptr && shard.is_refuted(*entry)) return refuted_shard().in_file(path);
-  std::optional<KnownContent> content;
-  if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
-  DOVETAIL_TRY(choose_blocks(shard.file_, content, checked, shard.scan_));
+  DOVETAIL_TRY(choose_blocks(shard.file_, shard.content_, checked, shard.scan_));
   return shard;
 }
 
@@ -148,7 +146,6 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   report.records += decoded_.records;
   report.blocks += decoded_.blocks;
   report.source_bytes += scan_.file_bytes;
-  report.checked_bytes += scan_.checked_bytes;
   report.unreadable_bytes += file_.unreadable_bytes();
   for (LostRange& region : lost) {
     if (report.lost.size() < most_regions) region.file = file_.path();

@@ -100,7 +100,7 @@ Result<void> count_blocks(SalvageFile& file, const CheckedBytes& checked, std::v
   SlidingWindow window(file);
   std::uint64_t told = 0;
   for (std::uint64_t at = 0; at + kAlignment <= file.size();) {
-    if (checked && at - told >= kWindowBytes) {
+    if (at - told >= kWindowBytes) {
       DOVETAIL_TRY(checked(at - std::exchange(told, at)));
     }
     DOVETAIL_ASSIGN(auto bytes, window.view(at, kAlignment));
@@ -116,7 +116,7 @@ Result<void> count_blocks(SalvageFile& file, const CheckedBytes& checked, std::v
       ids.push_back({header->file_id, 1});
     }
   }
-  return checked ? checked(file.size() - told) : Result<void>();
+  return checked(file.size() - told);
 }
 
 std::optional<std::uint64_t> most_frequent(const std::vector<IdCount>& ids) {
@@ -176,10 +176,7 @@ class Scanner {
   }
 
  private:
-  Result<void> tell() {
-    scan_.checked_bytes += unreported_;
-    return checked_ ? checked_(std::exchange(unreported_, 0)) : Result<void>();
-  }
+  Result<void> tell() { return checked_(std::exchange(unreported_, 0)); }
 
   // Moves behind the structure at `at_`, or to the next possible place of a structure.
   Result<void> look_at(std::span<const std::byte, kAlignment> bytes) {
@@ -342,30 +339,22 @@ Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file) {
   return most_frequent(ids);
 }
 
-Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked) {
+Result<std::optional<std::uint64_t>> search_identity(SalvageFile& file, const CheckedBytes& checked) {
   DOVETAIL_ASSIGN(auto ids, ids_at_ends(file));
-  ShardIdentity identity;
   if (ids.size() != 1 || ids.front().blocks < 3) {
     DOVETAIL_TRY(count_blocks(file, checked, ids));
-    identity.checked_bytes = file.size();
   }
-  identity.file_id = most_frequent(ids);
-  return identity;
+  return most_frequent(ids);
 }
 
 Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
-  std::uint64_t counted = 0;
   if (file_id) {
     // Called only to refuse an unsupported version.
     DOVETAIL_TRY(ids_at_ends(file));
   } else {
-    DOVETAIL_ASSIGN(auto identity, search_identity(file, checked));
-    file_id = identity.file_id;
-    counted = identity.checked_bytes;
+    DOVETAIL_ASSIGN(file_id, search_identity(file, checked));
   }
-  auto scan = Scanner(file, file_id, checked).run();
-  if (scan) scan->checked_bytes += counted;
-  return scan;
+  return Scanner(file, file_id, checked).run();
 }
 
 }  // namespace dovetail::detail

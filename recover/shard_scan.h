@@ -84,7 +84,6 @@ struct ShardScan {
   std::uint64_t cut_end_record = 0;
   /// The number of all records by an index or footer with a valid header and a damaged body.
   std::optional<std::uint64_t> cut_index_records;
-  std::uint64_t checked_bytes = 0;
 
   std::uint32_t shard_number() const noexcept { return static_cast<std::uint32_t>(file_id); }
   void reject(FoundBlock& block, Finding finding) {
@@ -104,16 +103,11 @@ using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 /// Errors: `unsupported_version` if the file header is valid, but of another version; the system's.
 Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file);
 
-struct ShardIdentity {
-  std::optional<std::uint64_t> file_id;
-  std::uint64_t checked_bytes = 0;
-};
-
 /// Returns the file id of file header, first block and trailer. If one of these is damaged or
 /// differs, returns the file id of most blocks, or nothing if there are none.
 /// Errors: those of `identify_shard` and of `checked`.
 /// Cost:   reads the file at most once.
-Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked);
+Result<std::optional<std::uint64_t>> search_identity(SalvageFile& file, const CheckedBytes& checked);
 
 /// Finds the blocks of a shard, see docs/format.md, "Recovering". All must have `file_id`; without
 /// one, the scan uses the id of `search_identity`.
