@@ -2,9 +2,12 @@
 #include "recover/lost_regions.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
+
+#include "format/text/count_of.h"
 
 namespace dovetail::detail {
 
@@ -12,33 +15,21 @@ namespace {
 
 using format::kAlignment;
 
-std::string_view words_of(Finding finding) noexcept {
-  switch (finding) {
-    case Finding::no_header:
-      break;
-    case Finding::header_checksum:
-      return "a header fails its checksum";
-    case Finding::unsupported_header:
-      return "a block of an unknown type";
-    case Finding::foreign_block:
-      return "a block of another file";
-    case Finding::payload_checksum:
-      return "a block fails its checksum";
-    case Finding::cut_body:
-      return "a block extends beyond the end of the file";
-    case Finding::passed_over:
-      return "too many headers claim these bytes to try all";
-    case Finding::repeated:
-      return "a duplicate block";
-    case Finding::contradicting:
-      return "a block that contradicts the others";
-    case Finding::undecodable:
-      return "a block does not decode";
-    case Finding::unreadable:
-      return "bytes that cannot be read, even on a second try";
-  }
-  return "no block was found here";
-}
+// In the order of `Finding`.
+constexpr std::array<std::string_view, 11> kFindings = {
+    "no block was found here",
+    "a header fails its checksum",
+    "a block of an unknown type",
+    "a block of another file",
+    "a block fails its checksum",
+    "a block extends beyond the end of the file",
+    "too many headers claim these bytes to try all",
+    "a duplicate block",
+    "a block that contradicts the others",
+    "a block does not decode",
+    "bytes that cannot be read, even on a second try",
+};
+static_assert(kFindings.size() == static_cast<std::size_t>(Finding::unreadable) + 1);
 
 /// The bytes between two neighbouring structures.
 struct Stretch {
@@ -108,44 +99,25 @@ class RegionWalk {
     for (Stretch& stretch : between_) {
       if (!stretch.told) tell(&stretch, stretch.begin);
     }
-    sort_regions();
     tell_padding();
-    sort_regions();
+    std::stable_sort(regions_.begin(), regions_.end(),
+                     [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
     return std::move(regions_);
   }
 
  private:
-  void sort_regions() {
-    std::stable_sort(regions_.begin(), regions_.end(),
-                     [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
-  }
-
-  // Merges blocks into one region up to the next place where something else is lost, because a file
-  // may have millions of blocks.
+  // One region for all blocks, because a file may have millions.
   void tell_padding() {
-    std::vector<LostRange> merged;
     std::uint64_t blocks = 0;
-    const auto end_last = [&] {
-      if (blocks > 1) merged.back().reason = "the padding of " + std::to_string(blocks) + " blocks is not zero";
-    };
-    auto next = regions_.cbegin();
+    LostRange region{.file = {}, .reason = {}};
     for (const DirtyPadding& padding : scan_.padding) {
       if (stretch_at(padding.position) != nullptr) continue;
-      const auto behind = std::find_if(next, regions_.cend(),
-                                       [&](const LostRange& region) { return region.offset >= padding.position; });
-      if (merged.empty() || behind != next) {
-        end_last();
-        merged.push_back(
-            {.file = {}, .offset = padding.position, .bytes = padding.bytes, .reason = "padding that is not zero"});
-        blocks = 1;
-      } else {
-        merged.back().bytes = padding.position + padding.bytes - merged.back().offset;
-        ++blocks;
-      }
-      next = behind;
+      if (blocks++ == 0) region.offset = padding.position;
+      region.bytes += padding.bytes;
     }
-    end_last();
-    std::move(merged.begin(), merged.end(), std::back_inserter(regions_));
+    if (blocks == 0) return;
+    region.reason = "padding that is not zero, of " + format::count_of(blocks, "block");
+    regions_.push_back(std::move(region));
   }
 
   Stretch* stretch_at(std::uint64_t position) {
@@ -187,7 +159,7 @@ class RegionWalk {
     const auto note = std::lower_bound(scan_.notes.begin(), scan_.notes.end(), stretch.begin,
                                        [](const ScanNote& n, std::uint64_t at) { return n.position < at; });
     const bool inside = note != scan_.notes.end() && note->position < stretch.end;
-    return words_of(inside ? note->finding : Finding::no_header);
+    return kFindings[static_cast<std::size_t>(inside ? note->finding : Finding::no_header)];
   }
 
   const ShardScan& scan_;

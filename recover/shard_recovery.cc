@@ -2,14 +2,12 @@
 #include "recover/shard_recovery.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <iterator>
+#include <utility>
 
 #include <dovetail/record_reader.h>
 
 #include "format/try.h"
 #include "recover/lost_regions.h"
-#include "recover/shard_claims.h"
 
 namespace dovetail::detail {
 
@@ -112,6 +110,28 @@ std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_le
   return possible == told.end() ? std::nullopt : std::optional(*possible);
 }
 
+// What contradicts the records although it is valid itself. A strict reader compares trailer,
+// footer, index and the numbers of the blocks.
+std::vector<std::string> ShardRecovery::contradictions(bool intact) const {
+  std::vector<std::string> found;
+  const auto compare = [&](const std::optional<ShardInfo>& stated, const char* where) {
+    if (!stated || stated->records != decoded_.records || stated->fingerprint == decoded_.fingerprint) return;
+    found.push_back("the fingerprint of the records differs from that in " + std::string(where));
+  };
+  const auto entry = entry_ != nullptr ? std::optional(*entry_) : std::nullopt;
+  compare(entry, "the manifest");
+  compare(footer_, "the footer");
+  if (!intact || !found.empty()) return found;
+  auto strict = describe_shard(file_.path());
+  if (!strict) {
+    const Error& error = strict.error();
+    return {"the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())};
+  }
+  if (entry) strict->info.name = entry->name;
+  if (entry && strict->info != *entry) return {"the manifest has other counts or sizes of the shard than the footer"};
+  return {};
+}
+
 void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   std::uint64_t end_record = 0;
   for (const FoundBlock& block : scan_.blocks) {
@@ -122,23 +142,8 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
             [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
   std::vector<LostRange> lost = lost_regions(scan_, expected);
 
-  std::vector<LostRange> told = disagreements(
-      file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
-      expected, lost.empty());
-  if (lost.empty() && told.empty()) {
-    // A strict reader also compares the sums of the index and the sequence numbers of the blocks.
-    if (const auto strict = describe_shard(file_.path()); !strict) {
-      const Error& error = strict.error();
-      told.push_back(
-          {.file = file_.path(),
-           .offset = error.offset().value_or(0),
-           .reason = "the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())});
-    }
-  }
-  if (!told.empty()) {
-    std::move(told.begin(), told.end(), std::back_inserter(lost));
-    std::stable_sort(lost.begin(), lost.end(),
-                     [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
+  for (std::string& reason : contradictions(lost.empty())) {
+    lost.insert(lost.begin(), {.file = {}, .reason = std::move(reason)});
   }
   if (report.expected_records) {
     report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;
