@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/csv_records.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "sources/csv_types.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
+#include "sources/openers.h"
 
 namespace dovetail::detail {
 

@@ -3,6 +3,7 @@
 
 #include "sources/bytes/line_scanner.h"
 #include "sources/detect.h"
+#include "sources/openers.h"
 #include "sources/scanned_file.h"
 #include "sources/shard_records.h"
 #include "sources/tfrecord_cutter.h"

@@ -75,8 +75,4 @@ class FileOpener {
   virtual std::vector<CsvColumn> columns() const { return {}; }
 };
 
-/// For formats whose records are plain bytes of the file.
-/// Needs: `tfrecord` or `lines`.
-std::unique_ptr<FileOpener> make_plain_opener(SourceFormat format, std::uint32_t max_record_bytes);
-
 }  // namespace dovetail::detail

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/folder_records.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "format/try.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
+#include "sources/openers.h"
 
 namespace dovetail::detail {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/idx_records.h"
-
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -14,6 +12,7 @@
 #include "sources/example_builder.h"
 #include "sources/idx_layout.h"
 #include "sources/known_schema.h"
+#include "sources/openers.h"
 #include "sources/stream_reader.h"
 
 namespace dovetail::detail {

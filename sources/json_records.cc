@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/json_records.h"
-
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -15,6 +13,7 @@
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
 #include "sources/example_builder.h"
+#include "sources/openers.h"
 #include "sources/scanned_file.h"
 
 namespace dovetail::detail {

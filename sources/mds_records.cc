@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/mds_records.h"
-
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -15,6 +13,7 @@
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
 #include "sources/mds_index.h"
+#include "sources/openers.h"
 #include "sources/stream_reader.h"
 
 namespace dovetail::detail {

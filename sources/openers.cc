@@ -4,14 +4,6 @@
 #include <string>
 
 #include "format/try.h"
-#include "sources/csv_records.h"
-#include "sources/folder_records.h"
-#include "sources/idx_records.h"
-#include "sources/json_records.h"
-#include "sources/mds_records.h"
-#include "sources/recordio_records.h"
-#include "sources/shard_records.h"
-#include "sources/tar_records.h"
 
 namespace dovetail::detail {
 

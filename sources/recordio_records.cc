@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/recordio_records.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,6 +11,7 @@
 #include "format/try.h"
 #include "sources/detect.h"
 #include "sources/example_builder.h"
+#include "sources/openers.h"
 #include "sources/recordio_index.h"
 #include "sources/recordio_layout.h"
 #include "sources/stream_reader.h"

@@ -13,6 +13,7 @@
 #include "format/endian.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
+#include "sources/openers.h"
 
 namespace dovetail::detail {
 

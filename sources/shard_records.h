@@ -23,10 +23,6 @@ bool is_sampled(std::uint64_t id, double fraction, std::uint64_t seed) noexcept;
 ///         those of `Dataset::open`.
 Result<SourceListing> list_dataset(const std::string& path, const SourceOptions& options);
 
-/// Reads the records of a dataset's shards, within a range and a sample if requested.
-/// Errors: those of `RecordReader`. After damage, the records behind it can be read.
-Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options);
-
 /// Reads a TFRecord through the index beside it, which has the checksums of each block, so that a
 /// replaced file is detected. Errors: those of `Dataset::open` and `RecordReader`.
 Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes);

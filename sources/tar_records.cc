@@ -16,6 +16,7 @@
 #include "format/try.h"
 #include "sources/bytes/decoder.h"
 #include "sources/example_builder.h"
+#include "sources/openers.h"
 #include "sources/tar_reader.h"
 
 namespace dovetail::detail {

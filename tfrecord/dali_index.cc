@@ -7,6 +7,7 @@
 #include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/source_file.h"
+#include "sources/openers.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
