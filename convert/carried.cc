@@ -4,16 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <boost/system/errc.hpp>
 
 #include <dovetail/convert.h>
+#include <dovetail/record_reader.h>
 
 #include "format/text/utf8.h"
+#include "format/try.h"
+#include "sources/shard_records.h"
 
 namespace dovetail::detail {
 
@@ -44,6 +49,21 @@ boost::json::array parse_classes(const std::string& text) {
   return !failed && value.is_array() ? value.get_array() : boost::json::array();
 }
 
+std::string classes_in(const ShardDescription& shard) {
+  const auto classes = shard.metadata.find(std::string(kClassesKey));
+  return classes == shard.metadata.end() ? std::string() : classes->second;
+}
+
+Result<void> check_agree(const ShardDescription& here, const ShardDescription& there, const std::string& where) {
+  const auto differ = [&](const std::string& what, const std::string& mine, const std::string& theirs) {
+    return Error(Errc::invalid_option, "the " + what + " is \"" + mine + "\" here, but \"" + theirs + "\" in " + where +
+                                           "; convert the shards of each dataset separately");
+  };
+  if (here.record_type != there.record_type) return differ("record type", here.record_type, there.record_type);
+  if (here.schema != there.schema) return differ("schema", here.schema, there.schema);
+  return check_classes_agree(classes_in(here), classes_in(there), where);
+}
+
 }  // namespace
 
 Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
@@ -59,6 +79,27 @@ Result<void> check_classes_agree(const std::string& here, const std::string& the
   return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here, but " +
                                          name_of(theirs, label) + " in " + where +
                                          "; convert their inputs with --labels and the same --classes FILE");
+}
+
+Result<void> check_shards_agree(const std::string& path, const SourceOptions& options) {
+  DOVETAIL_ASSIGN(const auto listing, list_dataset(path, options));
+  std::optional<ShardDescription> first;
+  std::string first_path;
+  for (const ShardShare& share : listing.shares) {
+    if (options.cancelled && options.cancelled()) {
+      return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted").in_file(path);
+    }
+    const auto reader = RecordReader::open(*listing.dataset, share.shard);
+    if (!reader) continue;
+    const std::string shard_path = listing.dataset->shard_path(share.shard);
+    if (!first) {
+      first = reader->shard();
+      first_path = shard_path;
+    } else if (auto agree = check_agree(reader->shard(), *first, first_path); !agree) {
+      return agree.error().in_file(shard_path);
+    }
+  }
+  return {};
 }
 
 WriterOptions carry_on(WriterOptions shard, const InputLine& line) {
@@ -84,17 +125,19 @@ std::string describe_options(const SourceOptions& options) {
   const auto written = std::to_chars(sample.data(), sample.data() + sample.size(), options.sample);
   std::string text = "records=" + std::string(to_string(options.records));
   text += options.labels ? " labels" : "";
-  for (const std::string& name : options.classes) text += " class=" + std::to_string(name.size()) + ':' + name;
-  for (const std::string& pattern : options.include)
-    text += " include=" + std::to_string(pattern.size()) + ':' + pattern;
-  for (const std::string& pattern : options.exclude)
-    text += " exclude=" + std::to_string(pattern.size()) + ':' + pattern;
+  const auto add = [&text](const char* word, const std::string& value) {
+    text += std::string(" ") + word + '=' + std::to_string(value.size()) + ':' + value;
+  };
+  for (const std::string& name : options.classes) add("class", name);
+  for (const std::string& pattern : options.include) add("include", pattern);
+  for (const std::string& pattern : options.exclude) add("exclude", pattern);
   text += " delimiter=" + std::to_string(static_cast<int>(options.csv.delimiter));
   text += options.csv.header ? "" : " no-header";
   for (const auto& [name, type] : options.csv.types) {
-    text += " type=" + std::to_string(name.size()) + ':' + name + ':' + std::string(to_string(type));
+    add("type", name);
+    text += ':' + std::string(to_string(type));
   }
-  for (const std::string& null : options.csv.nulls) text += " null=" + std::to_string(null.size()) + ':' + null;
+  for (const std::string& null : options.csv.nulls) add("null", null);
   text += " first=" + std::to_string(options.first);
   if (options.end) text += " end=" + std::to_string(*options.end);
   text += " sample=" + std::string(sample.data(), written.ptr) + " seed=" + std::to_string(options.sample_seed);

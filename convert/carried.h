@@ -20,6 +20,14 @@ WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 /// `invalid_option` with the first label that differs; `where` names the other text's place.
 Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where);
 
+/// Checks that the shards of one source with records in the range agree on record type, schema and
+/// class names. A glob, or a folder without a manifest, may have shards of several datasets, but
+/// only the first one's metadata is kept.
+/// Errors: `invalid_option`, naming two shards that differ; those of `list_dataset`.
+/// Cost:   opens each shard and reads its metadata. A shard that cannot be opened is reported when
+///         its records are read.
+Result<void> check_shards_agree(const std::string& path, const SourceOptions& options);
+
 /// All options that decide which records a source gives and their form, as one line; the same for
 /// equal options.
 std::string describe_options(const SourceOptions& options);

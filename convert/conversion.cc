@@ -13,6 +13,7 @@
 #include "convert/publish_parts.h"
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
+#include "format/guard_memory.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 #include "writer/dataset_files.h"
@@ -321,3 +322,18 @@ ConvertReport Conversion::report_of(const WholePart& part) const {
 }
 
 }  // namespace dovetail::detail
+
+namespace dovetail {
+
+Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
+  return detail::guard_memory(folder, [&]() -> Result<ConvertReport> {
+    auto report = detail::Conversion(folder, options).run();
+    // The error of running out of memory for the output names no file.
+    if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
+      return report.error().in_file(folder);
+    }
+    return report;
+  });
+}
+
+}  // namespace dovetail

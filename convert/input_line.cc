@@ -8,7 +8,6 @@
 #include <dovetail/convert.h>
 
 #include "convert/carried.h"
-#include "convert/shard_agreement.h"
 #include "format/try.h"
 #include "sources/csv_layout.h"
 #include "sources/known_schema.h"
