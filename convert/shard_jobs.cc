@@ -178,8 +178,8 @@ Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork&
     DOVETAIL_ASSIGN(auto stream, ShardStream::start(work.folders[output],
                                                     {.shard = work.shard,
                                                      .threads = threads,
-                                                     .queued_bytes = kQueuedBytes / work.jobs / work.folders.size()},
-                                                    publish));
+                                                     .queued_bytes = kQueuedBytes / work.jobs / work.folders.size(),
+                                                     .on_shard = publish}));
     streams.push_back(std::move(stream));
   }
   return streams;

@@ -13,9 +13,8 @@
 #include "format/process_mark.h"
 #include "format/shard_encoder.h"
 #include "format/try.h"
-#include "writer/block_cutter.h"
 #include "writer/dataset_files.h"
-#include "writer/encode_pipeline.h"
+#include "writer/shard_stream.h"
 #include "writer/staging.h"
 #include "writer/writer_options.h"
 
@@ -39,11 +38,7 @@ std::uint64_t first_record(std::uint64_t shard, std::uint64_t shards, std::uint6
 class DatasetWriter::Impl {
  public:
   Impl(DatasetWriterOptions options, detail::Staging staging)
-      : options_(std::move(options)),
-        staging_(std::move(staging)),
-        target_(staging_->target()),
-        cutter_(detail::cutter_limits(options_.shard),
-                [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
+      : options_(std::move(options)), staging_(std::move(staging)), target_(staging_->target()) {}
 
   ~Impl() { abandon(); }
 
@@ -51,15 +46,10 @@ class DatasetWriter::Impl {
     return guarded([&]() -> Result<void> {
       const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
       const unsigned threads = options_.encode_threads != 0 ? options_.encode_threads : cores;
-      DOVETAIL_ASSIGN(pipeline_, detail::EncodePipeline::start(staging_->folder(),
-                                                               {.dataset_id = *options_.shard.dataset_id,
-                                                                .metadata = detail::make_metadata(options_.shard),
-                                                                .codec = options_.shard.codec,
-                                                                .codec_level = options_.shard.codec_level,
-                                                                .threads = std::min(threads, detail::kMaxThreads),
-                                                                .on_shard = [this](detail::FinishedShard shard) {
-                                                                  return keep(std::move(shard));
-                                                                }}));
+      const auto on_shard = [this](detail::FinishedShard shard) { return keep(std::move(shard)); };
+      DOVETAIL_ASSIGN(stream_,
+                      detail::ShardStream::start(staging_->folder(),
+                                                 {.shard = options_.shard, .threads = threads, .on_shard = on_shard}));
       return {};
     });
   }
@@ -85,7 +75,7 @@ class DatasetWriter::Impl {
     if (!is_open()) return stop_reason();
     DOVETAIL_TRY(guarded([&] { return write_all(); }));
     state_ = State::finished;
-    pipeline_.reset();
+    stream_.reset();
     staging_.reset();
     return std::move(info_);
   }
@@ -128,7 +118,7 @@ class DatasetWriter::Impl {
     while (shard_is_complete()) {
       DOVETAIL_TRY(end_shard());
     }
-    DOVETAIL_TRY(cutter_.append(record));
+    DOVETAIL_TRY(stream_->append(record));
     ++records_;
     raw_bytes_ += record.size();
     shard_bytes_ += record.size();
@@ -150,11 +140,11 @@ class DatasetWriter::Impl {
       return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(options_.shard_bytes) +
                                              ": this makes more than " + std::to_string(kMaxShards) + " shards");
     }
-    DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
+    DOVETAIL_TRY(stream_->end());
     ++ended_;
     shard_bytes_ = 0;
     shard_open_ = false;
-    return pipeline_->end_shard(cut);
+    return {};
   }
 
   Result<void> keep(detail::FinishedShard shard) {
@@ -166,8 +156,7 @@ class DatasetWriter::Impl {
     while (options_.shards != 0 ? ended_ < options_.shards : shard_open_) {
       DOVETAIL_TRY(end_shard());
     }
-    DOVETAIL_ASSIGN(const auto rest, pipeline_->finish());
-    (void)rest;  // `keep` has taken all shards
+    DOVETAIL_TRY(stream_->finish());
     info_.id = *options_.shard.dataset_id;
     info_.manifest = target_ + '/' + format::kManifestName;
     DOVETAIL_TRY(detail::write_manifest(staging_->folder(), info_.id, options_.shard.codec, info_.shards));
@@ -176,7 +165,7 @@ class DatasetWriter::Impl {
   }
 
   void remove_all() noexcept {
-    pipeline_.reset();
+    stream_.reset();
     if (staging_) staging_->remove();
   }
 
@@ -184,8 +173,7 @@ class DatasetWriter::Impl {
   const DatasetWriterOptions options_;
   std::optional<detail::Staging> staging_;  // empty once the dataset is finished
   std::string target_;
-  std::unique_ptr<detail::EncodePipeline> pipeline_;
-  detail::BlockCutter cutter_;
+  std::unique_ptr<detail::ShardStream> stream_;
   DatasetInfo info_;
   State state_ = State::open;
   Error failure_;

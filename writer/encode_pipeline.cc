@@ -6,6 +6,7 @@
 #include "format/guard_memory.h"
 #include "format/try.h"
 #include "writer/dataset_files.h"
+#include "writer/writer_options.h"
 
 namespace dovetail::detail {
 
@@ -24,22 +25,21 @@ constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 EncodePipeline::EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings)
     : folder_(std::move(folder)),
       settings_(std::move(settings)),
+      metadata_(make_metadata(settings_.shard)),
       window_(kBlocksPerJob * kJobsPerThread * settings_.threads) {}
 
 Result<std::unique_ptr<EncodePipeline>> EncodePipeline::start(std::shared_ptr<const OutputFolder> folder,
                                                               Settings settings) {
   std::unique_ptr<EncodePipeline> pipeline(new EncodePipeline(std::move(folder), std::move(settings)));
-  DOVETAIL_ASSIGN(auto pool,
-                  OrderedPool<Job>::start(pipeline->settings_.threads,
-                                          [codec = pipeline->settings_.codec, level = pipeline->settings_.codec_level](
-                                              Job& job) { return work(job, codec, level); }));
-  pipeline->pool_ = std::move(pool);
+  const WriterOptions& shard = pipeline->settings_.shard;
+  DOVETAIL_ASSIGN(pipeline->pool_, OrderedPool<Job>::start(pipeline->settings_.threads,
+                                                           [&shard](Job& job) { return work(job, shard); }));
   return pipeline;
 }
 
-Result<void> EncodePipeline::work(Job& job, Codec codec, std::uint32_t level) {
+Result<void> EncodePipeline::work(Job& job, const WriterOptions& shard) {
   if (auto* blocks = std::get_if<Blocks>(&job)) {
-    for (const auto& block : *blocks) format::encode_block(block->raw, codec, block->encoded, level);
+    for (const auto& block : *blocks) format::encode_block(block->raw, shard.codec, block->encoded, shard.codec_level);
   } else if (auto* sync = std::get_if<SyncJob>(&job)) {
     return sync->shard.file.sync();
   }
@@ -94,11 +94,11 @@ Result<void> EncodePipeline::submit(Job job) {
   return {};
 }
 
-Result<std::vector<FinishedShard>> EncodePipeline::finish() {
+Result<void> EncodePipeline::finish() {
   submit_blocks();
   while (pool_->in_flight() != 0) (void)commit_oldest();
   if (failure_) return *failure_;
-  return std::move(finished_);
+  return {};
 }
 
 // After a failure, no shard gets more blocks: it would be finished without the failed block. Shards
@@ -120,10 +120,8 @@ Result<void> EncodePipeline::commit_oldest() {
 
 Result<void> EncodePipeline::open_shard() {
   if (shard_) return {};
-  auto opened =
-      ShardOutput::create(folder_, shard_name(next_shard_), settings_.dataset_id, next_shard_, settings_.metadata);
-  if (!opened) return opened.error();
-  shard_.emplace(std::move(*opened));
+  DOVETAIL_ASSIGN(shard_, ShardOutput::create(folder_, shard_name(next_shard_), *settings_.shard.dataset_id,
+                                              next_shard_, metadata_));
   ++next_shard_;
   return {};
 }
@@ -158,9 +156,7 @@ Result<void> EncodePipeline::commit(const ShardEnd& end) {
 }
 
 Result<void> EncodePipeline::commit(SyncJob sync) {
-  if (settings_.on_shard) return settings_.on_shard(std::move(sync.shard));
-  finished_.push_back(std::move(sync.shard));
-  return {};
+  return settings_.on_shard(std::move(sync.shard));
 }
 
 }  // namespace dovetail::detail

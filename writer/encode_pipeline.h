@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
-#include <dovetail/identity.h>
+#include <dovetail/record_writer.h>
 #include <dovetail/shard_info.h>
 
 #include "format/block_encoder.h"
@@ -28,21 +28,18 @@ namespace dovetail::detail {
 /// call `fdatasync`, so the end of a shard does not delay the next shard.
 ///
 /// Threads: one thread at a time may call it.
-/// Errors:  the first is final, and every later call returns it again. `finish` still returns the
-///          shards that ended before the error; the destructor removes all other files.
+/// Errors:  the first is final, and every later call returns it again. `on_shard` still receives
+///          the shards that ended before the error; all other files are removed.
 /// Cost:    at most `window()` blocks and, except for a single larger block,
 ///          `Settings::queued_bytes` of records.
 class EncodePipeline {
  public:
   struct Settings {
-    DatasetId dataset_id = {};
-    format::Metadata metadata = {};
-    Codec codec = Codec::snappy;
-    std::uint32_t codec_level = format::kDefaultZstdLevel;
-    unsigned threads = 1;
+    WriterOptions shard = {};  ///< Needs `dataset_id`.
+    unsigned threads = 1;      ///< Number of encoding threads.
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
-    /// Receives each shard as soon as it is synced, in order, on the caller's thread. `finish()`
-    /// then returns no shards.
+    /// Receives each shard as soon as it is synced, in order, on the caller's thread. It is not
+    /// published.
     std::function<Result<void>(FinishedShard shard)> on_shard = {};
   };
 
@@ -55,8 +52,8 @@ class EncodePipeline {
   /// shard is open.
   Result<void> begin_shard(std::uint32_t number);
   Result<void> end_shard(const ShardCut& cut);
-  /// Waits for all jobs. The files are synced, but not published. Last call.
-  Result<std::vector<FinishedShard>> finish();
+  /// Waits until `on_shard` has received every shard that has ended. Last call.
+  Result<void> finish();
 
   std::size_t window() const noexcept { return window_; }
   /// Number of blocks whose memory exists, in flight or spare.
@@ -81,7 +78,7 @@ class EncodePipeline {
   using Job = std::variant<Blocks, ShardBegin, ShardEnd, SyncJob>;
 
   EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings);
-  static Result<void> work(Job& job, Codec codec, std::uint32_t level);
+  static Result<void> work(Job& job, const WriterOptions& shard);
   Result<void> submit(Job job);
   void submit_blocks();
   Result<void> commit_oldest();
@@ -94,6 +91,7 @@ class EncodePipeline {
 
   std::shared_ptr<const OutputFolder> folder_;
   Settings settings_;
+  format::Metadata metadata_;
   std::size_t window_;
   std::size_t blocks_held_ = 0;
   std::size_t queued_blocks_ = 0;  // in flight, or in the next job
@@ -102,7 +100,6 @@ class EncodePipeline {
   std::vector<std::unique_ptr<BlockJob>> spare_;
   std::optional<ShardOutput> shard_;
   std::uint32_t next_shard_ = 0;
-  std::vector<FinishedShard> finished_;
   std::optional<Error> failure_;
   std::unique_ptr<OrderedPool<Job>> pool_;  // last: its threads must end before the members that they use
 };

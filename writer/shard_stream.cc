@@ -10,18 +10,11 @@
 namespace dovetail::detail {
 
 Result<std::unique_ptr<ShardStream>> ShardStream::start(std::shared_ptr<const OutputFolder> folder,
-                                                        const Settings& settings, OnShard on_shard) {
-  const WriterOptions& shard = settings.shard;
-  auto pipeline =
-      EncodePipeline::start(std::move(folder), {.dataset_id = shard.dataset_id.value_or(DatasetId{}),
-                                                .metadata = make_metadata(shard),
-                                                .codec = shard.codec,
-                                                .codec_level = shard.codec_level,
-                                                .threads = std::min(std::max(settings.threads, 1u), kMaxThreads),
-                                                .queued_bytes = settings.queued_bytes,
-                                                .on_shard = std::move(on_shard)});
-  if (!pipeline) return pipeline.error();
-  return std::unique_ptr<ShardStream>(new ShardStream(std::move(*pipeline), cutter_limits(shard)));
+                                                        EncodePipeline::Settings settings) {
+  const BlockCutter::Limits limits = cutter_limits(settings.shard);
+  settings.threads = std::clamp(settings.threads, 1u, kMaxThreads);
+  DOVETAIL_ASSIGN(auto pipeline, EncodePipeline::start(std::move(folder), std::move(settings)));
+  return std::unique_ptr<ShardStream>(new ShardStream(std::move(pipeline), limits));
 }
 
 ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCutter::Limits& limits)
@@ -34,9 +27,7 @@ Result<void> ShardStream::end() {
 }
 
 Result<void> ShardStream::finish() {
-  auto rest = pipeline_->finish();
-  if (!rest) return rest.error();
-  return {};
+  return pipeline_->finish();
 }
 
 }  // namespace dovetail::detail

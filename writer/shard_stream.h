@@ -15,26 +15,18 @@
 
 namespace dovetail::detail {
 
-/// Writes some of the shards of a dataset, one after the other. Each shard is independent of the
-/// others.
+/// Writes shards of a dataset, one after the other. If the run length is given, each shard depends
+/// on its own records alone.
 ///
 /// Threads: one thread at a time may call it. It runs threads that encode.
 /// Errors:  any is final. Destroy the stream then, which removes unfinished files.
 /// Cost:    as `EncodePipeline`.
 class ShardStream {
  public:
-  /// Receives each shard once it is synced, but not published.
-  using OnShard = std::function<Result<void>(FinishedShard shard)>;
-
-  struct Settings {
-    WriterOptions shard = {};  ///< Needs `dataset_id` and `run_records`.
-    unsigned threads = 1;      ///< Number of encoding threads.
-    std::uint64_t queued_bytes = std::uint64_t{256} << 20;
-  };
-
   static Result<std::unique_ptr<ShardStream>> start(std::shared_ptr<const OutputFolder> folder,
-                                                    const Settings& settings, OnShard on_shard);
+                                                    EncodePipeline::Settings settings);
 
+  /// Sets the number of the next shard. Without this call, shards are numbered from 0.
   Result<void> begin(std::uint32_t shard) { return pipeline_->begin_shard(shard); }
   Result<void> append(ByteView record) { return cutter_.append(record); }
   Result<void> end();

@@ -52,9 +52,9 @@ class EncodeFailureTest : public test::FolderTest {
       published_.push_back(finished.info.name);
       return finished.file.publish(false);
     };
-    auto stream =
-        ShardStream::start(OutputFolder::open(folder_.path()).value(), {.shard = shard, .threads = threads}, publish)
-            .value();
+    auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(),
+                                     {.shard = shard, .threads = threads, .on_shard = publish})
+                      .value();
     const std::string large(2 * kLargeBytes, 'x');
     test::set_memory_rule(&is_small_or_on_the_main_thread);
     Result<void> written;
@@ -86,8 +86,9 @@ TEST_F(EncodeFailureTest, ShardsBeforeItAreKeptAndItsOwnIsNot) {
 
 TEST_F(EncodeFailureTest, LargeBlocksDoNotWaitForOneAnotherOnOneThread) {
   auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(),
-                                   {.shard = {.dataset_id = DatasetId{}}, .threads = 2},
-                                   [](FinishedShard finished) { return finished.file.publish(false); })
+                                   {.shard = {.dataset_id = DatasetId{}},
+                                    .threads = 2,
+                                    .on_shard = [](FinishedShard finished) { return finished.file.publish(false); }})
                     .value();
   const std::string large(2 * kLargeBytes, 'x');
   test::set_memory_rule(&waits_for_a_second_thread);

@@ -2,6 +2,8 @@
 #include "writer/encode_pipeline.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,14 +15,22 @@
 namespace dovetail::detail {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class EncodePipelineTest : public test::FolderTest {
  protected:
   std::unique_ptr<EncodePipeline> start(unsigned threads, std::uint64_t queued_bytes = 1 << 20) {
-    auto pipeline = EncodePipeline::start(target_, {.threads = threads, .queued_bytes = queued_bytes});
-    return std::move(pipeline.value());
+    const auto keep = [this](FinishedShard shard) -> Result<void> {
+      finished_.push_back(std::move(shard));
+      return {};
+    };
+    return EncodePipeline::start(target_, {.shard = {.dataset_id = DatasetId()},
+                                           .threads = threads,
+                                           .queued_bytes = queued_bytes,
+                                           .on_shard = keep})
+        .value();
   }
   static format::RawBlock block_of(std::size_t bytes) {
     format::RawBlock block;
@@ -29,6 +39,7 @@ class EncodePipelineTest : public test::FolderTest {
   }
 
   std::shared_ptr<const OutputFolder> target_ = OutputFolder::open(folder_.path()).value();
+  std::vector<FinishedShard> finished_;
 };
 
 TEST_F(EncodePipelineTest, HoldsNoMoreBlocksThanItsWindowHoweverManyCome) {
@@ -42,7 +53,8 @@ TEST_F(EncodePipelineTest, HoldsNoMoreBlocksThanItsWindowHoweverManyCome) {
     }
   }
   EXPECT_LE(pipeline->blocks_held(), pipeline->window());
-  EXPECT_THAT(pipeline->finish().value(), SizeIs(10));
+  ASSERT_TRUE(pipeline->finish());
+  EXPECT_THAT(finished_, SizeIs(10));
 }
 
 TEST_F(EncodePipelineTest, HoldsNoMoreBytesThanItsLimit) {
@@ -55,7 +67,8 @@ TEST_F(EncodePipelineTest, HoldsNoMoreBytesThanItsLimit) {
   format::RawBlock large = block_of(5000);
   ASSERT_TRUE(pipeline->add(large)) << "a block above the limit goes alone";
   ASSERT_TRUE(pipeline->end_shard({.records = 101}));
-  EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
+  ASSERT_TRUE(pipeline->finish());
+  EXPECT_THAT(finished_, SizeIs(1));
 }
 
 TEST_F(EncodePipelineTest, GivesTheMemoryOfHugeBlocksBack) {
@@ -66,21 +79,21 @@ TEST_F(EncodePipelineTest, GivesTheMemoryOfHugeBlocksBack) {
     EXPECT_EQ(block.bytes.capacity(), 0u);
   }
   ASSERT_TRUE(pipeline->end_shard({.records = 3}));
-  EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
+  ASSERT_TRUE(pipeline->finish());
+  EXPECT_THAT(finished_, SizeIs(1));
   EXPECT_EQ(pipeline->blocks_held(), 0u);
 }
 
 TEST_F(EncodePipelineTest, LeavesItsFilesUnpublishedAndRemovesThem) {
-  {
-    const auto pipeline = start(1);
-    format::RawBlock block = block_of(10);
-    ASSERT_TRUE(pipeline->add(block));
-    ASSERT_TRUE(pipeline->end_shard({.records = 1}));
-    const auto finished = pipeline->finish().value();
-    ASSERT_THAT(finished, SizeIs(1));
-    EXPECT_EQ(finished.front().info.name, "shard-000000.dvt");
-    EXPECT_THAT(test::names_in(folder_.path()), SizeIs(1));
-  }
+  const auto pipeline = start(1);
+  format::RawBlock block = block_of(10);
+  ASSERT_TRUE(pipeline->add(block));
+  ASSERT_TRUE(pipeline->end_shard({.records = 1}));
+  ASSERT_TRUE(pipeline->finish());
+  ASSERT_THAT(finished_, SizeIs(1));
+  EXPECT_EQ(finished_.front().info.name, "shard-000000.dvt");
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre(::testing::StartsWith(".shard-000000.dvt.partial-")));
+  finished_.clear();
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
@@ -93,6 +106,7 @@ TEST_F(EncodePipelineTest, RemovesEverythingWhenDestroyedHalfWay) {
       ASSERT_TRUE(pipeline->end_shard({.records = 1}));
     }
     EXPECT_FALSE(test::names_in(folder_.path()).empty());
+    finished_.clear();
   }
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }

@@ -15,20 +15,18 @@ using ::testing::IsEmpty;
 
 class ShardStreamTest : public test::FolderTest {
  protected:
-  ShardStream::Settings settings(unsigned threads) const {
-    ShardStream::Settings settings;
-    settings.shard.dataset_id = test::sample_dataset_id();
-    settings.shard.run_records = 10;
-    settings.shard.block_bytes = 1024;
-    settings.threads = threads;
-    return settings;
+  template <class OnShard>
+  std::unique_ptr<ShardStream> start(unsigned threads, OnShard on_shard) const {
+    const WriterOptions shard{.block_bytes = 1024, .run_records = 10, .dataset_id = test::sample_dataset_id()};
+    return ShardStream::start(OutputFolder::open(folder_.path()).value(),
+                              {.shard = shard, .threads = threads, .on_shard = on_shard})
+        .value();
   }
   std::unique_ptr<ShardStream> start(unsigned threads) {
-    const auto publish = [this](FinishedShard shard) -> Result<void> {
+    return start(threads, [this](FinishedShard shard) {
       infos_.push_back(shard.info);
       return shard.file.publish(false);
-    };
-    return ShardStream::start(OutputFolder::open(folder_.path()).value(), settings(threads), publish).value();
+    });
   }
   static void write(ShardStream& stream, std::uint32_t shard, const test::Records& records) {
     stream.begin(shard).value();
@@ -84,7 +82,7 @@ TEST_F(ShardStreamTest, WhatHasNotEndedIsRemoved) {
 
 TEST_F(ShardStreamTest, AFailureOfWhoGetsAShardComesBack) {
   const auto refuse = [](FinishedShard) -> Result<void> { return Error(Errc::busy); };
-  const auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(), settings(1), refuse).value();
+  const auto stream = start(1, refuse);
   write(*stream, 0, {"a"});
   EXPECT_THAT(stream->finish(), test::Fails(Errc::busy));
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
