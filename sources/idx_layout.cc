@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/idx_layout.h"
 
+#include <algorithm>
+#include <array>
+
 #include "format/layout.h"
 
 namespace dovetail::detail {
 
 namespace {
 constexpr std::size_t kMostDimensions = 8;
-}  // namespace
 
-std::size_t element_bytes(IdxType type) noexcept {
-  switch (type) {
-    case IdxType::u8:
-    case IdxType::i8:
-      return 1;
-    case IdxType::i16:
-      return 2;
-    case IdxType::i32:
-    case IdxType::f32:
-      return 4;
-    case IdxType::f64:
-      return 8;
-  }
-  return 0;
-}
+struct ElementType {
+  std::uint8_t code;
+  Dtype dtype;
+};
+constexpr std::array kTypes = {ElementType{0x08, Dtype::u8},  ElementType{0x09, Dtype::i8},
+                               ElementType{0x0B, Dtype::i16}, ElementType{0x0C, Dtype::i32},
+                               ElementType{0x0D, Dtype::f32}, ElementType{0x0E, Dtype::f64}};
+}  // namespace
 
 std::optional<IdxLayout> parse_idx_layout(ByteView head) {
   if (head.size() < 4 || head[0] != std::byte{0} || head[1] != std::byte{0}) return std::nullopt;
-  IdxLayout layout;
-  layout.type = static_cast<IdxType>(std::to_integer<std::uint8_t>(head[2]));
+  const auto code = std::to_integer<std::uint8_t>(head[2]);
+  const auto* const type =
+      std::find_if(kTypes.begin(), kTypes.end(), [code](const ElementType& each) { return each.code == code; });
+  if (type == kTypes.end()) return std::nullopt;
   const auto dimensions = std::to_integer<std::size_t>(head[3]);
-  layout.item_bytes = element_bytes(layout.type);
-  if (layout.item_bytes == 0 || dimensions == 0 || dimensions > kMostDimensions) return std::nullopt;
+  if (dimensions == 0 || dimensions > kMostDimensions) return std::nullopt;
   if (head.size() < 4 + 4 * dimensions) return std::nullopt;
+  IdxLayout layout{.dtype = type->dtype, .sizes = {}, .item_bytes = dtype_bytes(type->dtype)};
   for (std::size_t i = 0; i < dimensions; ++i) {
     std::uint32_t size = 0;
     for (const std::byte byte : head.subspan(4 + 4 * i, 4)) size = size << 8 | std::to_integer<std::uint32_t>(byte);

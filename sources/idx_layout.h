@@ -9,13 +9,12 @@
 #include <vector>
 
 #include <dovetail/bytes.h>
+#include <dovetail/schema.h>
 
 namespace dovetail::detail {
 
-enum class IdxType : std::uint8_t { u8 = 0x08, i8 = 0x09, i16 = 0x0B, i32 = 0x0C, f32 = 0x0D, f64 = 0x0E };
-
 struct IdxLayout {
-  IdxType type = IdxType::u8;
+  Dtype dtype = Dtype::u8;
   std::vector<std::uint32_t> sizes;  ///< The first one counts the items.
   std::uint64_t item_bytes = 0;
 
@@ -23,8 +22,6 @@ struct IdxLayout {
   std::uint32_t items() const noexcept { return sizes.front(); }
   std::uint64_t file_bytes() const noexcept { return header_bytes() + items() * item_bytes; }
 };
-
-std::size_t element_bytes(IdxType type) noexcept;
 
 /// The header of a file; empty if it is cut, invalid, or claims more bytes than a file can have.
 std::optional<IdxLayout> parse_idx_layout(ByteView head);

@@ -146,8 +146,8 @@ class IdxRecords final : public FileRecords {
 
  private:
   void add(const IdxLayout& layout, ByteView item) {
-    const std::size_t element = element_bytes(layout.type);
-    if (layout.sizes.size() == 1) return add_label(layout.type, item);
+    const std::size_t element = dtype_bytes(layout.dtype);
+    if (layout.sizes.size() == 1) return add_label(layout.dtype, item);
     swapped_.assign(item.begin(), item.end());
     for (std::size_t i = 0; element > 1 && i < swapped_.size(); i += element) {
       const auto begin = swapped_.begin() + static_cast<std::ptrdiff_t>(i);
@@ -156,22 +156,14 @@ class IdxRecords final : public FileRecords {
     builder_.add_bytes("image", swapped_);
   }
 
-  void add_label(IdxType type, ByteView item) {
+  void add_label(Dtype dtype, ByteView item) {
     const std::uint64_t bits = load_be(item);
-    switch (type) {
-      case IdxType::u8:
-        return builder_.add_int("label", static_cast<std::int64_t>(bits));
-      case IdxType::i8:
-        return builder_.add_int("label", static_cast<std::int8_t>(bits));
-      case IdxType::i16:
-        return builder_.add_int("label", static_cast<std::int16_t>(bits));
-      case IdxType::i32:
-        return builder_.add_int("label", static_cast<std::int32_t>(bits));
-      case IdxType::f32:
-        return builder_.add_float("label", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-      case IdxType::f64:
-        return builder_.add_float("label", static_cast<float>(std::bit_cast<double>(bits)));
+    if (dtype == Dtype::f32) {
+      return builder_.add_float("label", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     }
+    if (dtype == Dtype::f64) return builder_.add_float("label", static_cast<float>(std::bit_cast<double>(bits)));
+    const int unused = dtype == Dtype::u8 ? 0 : 64 - 8 * static_cast<int>(item.size());  // else the sign is extended
+    builder_.add_int("label", static_cast<std::int64_t>(bits << unused) >> unused);
   }
 
   IdxItems items_;

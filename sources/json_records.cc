@@ -58,31 +58,25 @@ class JsonExample {
 
 class JsonLines final : public FileRecords {
  public:
-  JsonLines(std::string path, std::unique_ptr<FileRecords> lines, const SourceOptions& options)
-      : path_(std::move(path)), lines_(std::move(lines)), max_line_bytes_(options.max_record_bytes) {
-    if (options.records == RecordForm::example) example_.emplace(max_line_bytes_);
+  JsonLines(std::string path, std::unique_ptr<ScannedFile<LineScanner>> lines, const SourceOptions& options)
+      : path_(std::move(path)), lines_(std::move(lines)) {
+    if (options.records == RecordForm::example) example_.emplace(options.max_record_bytes);
   }
 
   Result<std::optional<ByteView>> next() override {
     for (;;) {
       malformed_ = false;
       auto line = lines_->next();
-      if (!line && lines_->goes_on()) {
-        return Error(line.error().code(), "line " + std::to_string(++number_) + " is longer than " +
-                                              std::to_string(max_line_bytes_) + " bytes")
-            .at(path_, place().offset);
-      }
       if (!line || !*line) return line;
-      ++number_;
       std::string_view text = as_chars(**line);
-      if (number_ == 1) text = format::without_byte_order_mark(text);
+      if (number() == 1) text = format::without_byte_order_mark(text);
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
         ++ignored_;
         continue;
       }
       if (const auto fault = format::check_json(text)) {
         malformed_ = true;
-        return Error(Errc::malformed_input, "line " + std::to_string(number_) + ", byte " +
+        return Error(Errc::malformed_input, "line " + std::to_string(number()) + ", byte " +
                                                 std::to_string(fault->offset) + ": not JSON: " + fault->reason)
             .at(path_, place().offset);
       }
@@ -90,7 +84,7 @@ class JsonLines final : public FileRecords {
       auto made = example_->make(text);
       if (made) return *made;
       malformed_ = true;
-      return Error(made.error().code(), "line " + std::to_string(number_) + ": " + made.error().detail())
+      return Error(made.error().code(), "line " + std::to_string(number()) + ": " + made.error().detail())
           .at(path_, place().offset);
     }
   }
@@ -100,11 +94,12 @@ class JsonLines final : public FileRecords {
   std::uint64_t ignored() const override { return ignored_; }
 
  private:
+  // Of the current line, from 1 like line numbers of editors.
+  std::uint64_t number() const noexcept { return lines_->scanner().records(); }
+
   std::string path_;
-  std::unique_ptr<FileRecords> lines_;
-  std::uint32_t max_line_bytes_;
+  std::unique_ptr<ScannedFile<LineScanner>> lines_;
   std::optional<JsonExample> example_;
-  std::uint64_t number_ = 0;  // of the line, from 1 like line numbers of editors
   std::uint64_t ignored_ = 0;
   bool malformed_ = false;  // only the current line is malformed
 };
@@ -114,7 +109,7 @@ class JsonOpener final : public FileOpener {
   explicit JsonOpener(const SourceOptions& options) : options_(options) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     std::string path = bytes.path();
-    DOVETAIL_ASSIGN(auto lines, scan_file(std::move(bytes), compression, LineScanner(options_.max_record_bytes)));
+    DOVETAIL_ASSIGN(auto lines, open_scanned(std::move(bytes), compression, LineScanner(options_.max_record_bytes)));
     return std::unique_ptr<FileRecords>(std::make_unique<JsonLines>(std::move(path), std::move(lines), options_));
   }
 

@@ -18,24 +18,6 @@ std::optional<Column> valid(Column column) {
   return std::move(schema.columns.front());
 }
 
-Dtype dtype_of(IdxType type) {
-  switch (type) {
-    case IdxType::u8:
-      return Dtype::u8;
-    case IdxType::i8:
-      return Dtype::i8;
-    case IdxType::i16:
-      return Dtype::i16;
-    case IdxType::i32:
-      return Dtype::i32;
-    case IdxType::f32:
-      return Dtype::f32;
-    case IdxType::f64:
-      return Dtype::f64;
-  }
-  return Dtype::bytes;
-}
-
 // NumPy's names of dtypes.
 std::optional<Dtype> dtype_named(std::string_view name) {
   using Named = std::pair<std::string_view, Dtype>;
@@ -90,11 +72,10 @@ Column column_of(const MdsColumn& column) {
 
 std::optional<Column> column_of(const IdxLayout& layout) {
   if (layout.sizes.size() == 1) {
-    const bool real = layout.type == IdxType::f32 || layout.type == IdxType::f64;
+    const bool real = layout.dtype == Dtype::f32 || layout.dtype == Dtype::f64;
     return Column{.name = "label", .dtype = real ? Dtype::f32 : Dtype::i64};
   }
-  return valid(
-      {.name = "image", .dtype = dtype_of(layout.type), .shape = {layout.sizes.begin() + 1, layout.sizes.end()}});
+  return valid({.name = "image", .dtype = layout.dtype, .shape = {layout.sizes.begin() + 1, layout.sizes.end()}});
 }
 
 std::optional<Schema> schema_of(const MdsIndex& index) {
