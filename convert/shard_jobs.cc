@@ -18,53 +18,29 @@ constexpr std::uint64_t kTickBytes = std::uint64_t{1} << 20;
 // Limit of the bytes that wait to be encoded, for all threads together.
 constexpr std::uint64_t kQueuedBytes = std::uint64_t{512} << 20;
 
-// As many groups as the part's share of the files.
-std::uint32_t count_groups(const ShardWork& work) {
-  const std::uint32_t shards = work.tally->end() - work.tally->begin();
-  const unsigned __int128 files = static_cast<unsigned __int128>(work.line->files()) * shards;
-  const auto groups = static_cast<std::uint64_t>((files + work.shards - 1) / work.shards);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(groups, 1, std::max(shards, 1u)));
-}
-
-/// Distributes the groups to threads.
-class Groups {
- public:
-  explicit Groups(const ShardWork& work) : work_(work), count_(count_groups(work)) {}
-
-  /// Number of groups with a missing shard.
-  std::uint32_t unfinished() const {
-    std::uint32_t count = 0;
-    for (std::uint32_t group = 0; group != count_; ++group) {
-      bool missing = false;
-      for (std::uint32_t shard = begin_of(group); shard != begin_of(group + 1); ++shard) {
-        missing = missing || !work_.tally->has(shard);
-      }
-      count += missing ? 1 : 0;
-    }
-    return count;
-  }
-
-  struct Range {
-    std::uint32_t begin = 0;
-    std::uint32_t end = 0;
-  };
-  bool take(Range& range) {
-    const std::uint32_t group = next_.fetch_add(1, std::memory_order_relaxed);
-    if (group >= count_) return false;
-    range = {begin_of(group), begin_of(group + 1)};
-    return true;
-  }
-
- private:
-  std::uint32_t begin_of(std::uint32_t group) const {
-    const std::uint64_t shards = work_.tally->end() - work_.tally->begin();
-    return work_.tally->begin() + static_cast<std::uint32_t>(shards * group / count_);
-  }
-
-  const ShardWork& work_;
-  std::uint32_t count_;
-  std::atomic<std::uint32_t> next_{0};  // relaxed: joining the threads makes their work visible
+/// Shards that one thread writes one after the other.
+struct Group {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
 };
+
+// Returns the groups with a missing shard. There are as many groups as the part's share of the files.
+std::vector<Group> unfinished_groups(const ShardWork& work) {
+  const std::uint32_t first = work.tally->begin();
+  const std::uint64_t shards = work.tally->end() - first;
+  const unsigned __int128 files = static_cast<unsigned __int128>(work.line->files()) * shards;
+  const auto share = static_cast<std::uint64_t>((files + work.shards - 1) / work.shards);
+  const std::uint64_t count = std::clamp<std::uint64_t>(share, 1, std::max<std::uint64_t>(shards, 1));
+  std::vector<Group> groups;
+  for (std::uint64_t group = 0; group != count; ++group) {
+    const auto begin = first + static_cast<std::uint32_t>(shards * group / count);
+    const auto end = first + static_cast<std::uint32_t>(shards * (group + 1) / count);
+    std::uint32_t shard = begin;
+    while (shard != end && work.tally->has(shard)) ++shard;
+    if (shard != end) groups.push_back({begin, end});
+  }
+  return groups;
+}
 
 /// The work of one thread: a cursor that only moves forwards, and a stream for each dataset.
 class ShardJob {
@@ -72,11 +48,12 @@ class ShardJob {
   ShardJob(const ShardWork& work, FailureGate& gate, ProgressMeter& meter)
       : work_(work), gate_(gate), meter_(meter), cursor_(*work.line, {.shares = work.shards}) {}
 
-  void run(Groups& groups, unsigned threads) {
+  /// Takes groups from `next` on until none is left.
+  void run(const std::vector<Group>& groups, std::atomic<std::size_t>& next, unsigned threads) {
     auto streams = start_streams(work_, threads);
     if (!streams) return gate_.fail(0, streams.error());
     streams_ = std::move(*streams);
-    if (auto written = write_groups(groups); !written) gate_.fail(shard_, written.error());
+    if (auto written = write_groups(groups, next); !written) gate_.fail(shard_, written.error());
     // Finish the streams even after a failure: complete shards are worth keeping.
     for (auto& stream : streams_) {
       if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
@@ -84,10 +61,9 @@ class ShardJob {
   }
 
  private:
-  Result<void> write_groups(Groups& groups) {
-    Groups::Range range;
-    while (groups.take(range)) {
-      for (shard_ = range.begin; shard_ != range.end; ++shard_) {
+  Result<void> write_groups(const std::vector<Group>& groups, std::atomic<std::size_t>& next) {
+    for (std::size_t group = next++; group < groups.size(); group = next++) {
+      for (shard_ = groups[group].begin; shard_ != groups[group].end; ++shard_) {
         if (gate_.stops(shard_)) return {};
         if (work_.tally->has(shard_)) continue;
         DOVETAIL_TRY(write_shard());
@@ -186,14 +162,15 @@ Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork&
 }
 
 Result<void> write_shards(const ShardWork& work) {
-  Groups groups(work);
-  const std::uint32_t unfinished = groups.unfinished();
-  if (unfinished == 0) return {};
-  const unsigned readers = std::min(work.jobs, unfinished);
+  const std::vector<Group> groups = unfinished_groups(work);
+  if (groups.empty()) return {};
+  const auto readers = static_cast<unsigned>(std::min<std::size_t>(work.jobs, groups.size()));
+  const unsigned threads = (work.jobs + readers - 1) / readers;
+  std::atomic<std::size_t> next{0};
   FailureGate gate;
   const std::uint64_t input = input_to_read(work);
   ProgressMeter meter(work.progress, input, static_cast<double>(input));
-  run_workers(readers, gate, [&] { ShardJob(work, gate, meter).run(groups, (work.jobs + readers - 1) / readers); });
+  run_workers(readers, gate, [&] { ShardJob(work, gate, meter).run(groups, next, threads); });
   return gate.outcome();
 }
 
