@@ -112,15 +112,11 @@ struct TarReader::State {
         .at(path, places.at(decoded_offset).offset);
   }
 
-  int next_header(archive_entry*& entry) {
+  // Limits the bytes that libarchive may take from the stream in one call.
+  template <class Call>
+  int limited(Call&& call) {
     most_end = places.decoded_end() + kMaxHeaderBytes;
-    const int status = ::archive_read_next_header(tar.get(), &entry);
-    most_end = UINT64_MAX;
-    return status;
-  }
-  int next_data(const void*& block, std::size_t& bytes, la_int64_t& offset) {
-    most_end = places.decoded_end() + kMaxHeaderBytes;
-    const int status = ::archive_read_data_block(tar.get(), &block, &bytes, &offset);
+    const int status = call();
     most_end = UINT64_MAX;
     return status;
   }
@@ -182,7 +178,7 @@ Result<std::optional<TarMember>> TarReader::next() {
       DOVETAIL_TRY(state.leave_entry());
     }
     archive_entry* entry = nullptr;
-    const int status = state.next_header(entry);
+    const int status = state.limited([&] { return ::archive_read_next_header(state.tar.get(), &entry); });
     if (status == ARCHIVE_EOF) {
       DOVETAIL_TRY(state.check_end());
       state.ended = true;
@@ -197,7 +193,7 @@ Result<std::optional<TarMember>> TarReader::next() {
       const RecordPlace place = state.places.at(state.header_at);
       if (!name) return Error(Errc::malformed_input, "tar: an entry has no name").at(state.path, place.offset);
       state.claimed = static_cast<std::uint64_t>(std::max<la_int64_t>(::archive_entry_size(entry), 0));
-      return TarMember{std::move(*name), state.claimed, place};
+      return TarMember{std::move(*name), place};
     }
     ++state.ignored;
   }
@@ -216,7 +212,8 @@ Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
     const void* block = nullptr;
     std::size_t bytes = 0;
     la_int64_t offset = 0;
-    const int status = state.next_data(block, bytes, offset);
+    const int status =
+        state.limited([&] { return ::archive_read_data_block(state.tar.get(), &block, &bytes, &offset); });
     if (status == ARCHIVE_EOF) break;
     if (!usable(status)) return state.failure_at(state.header_at);
     // A hole may precede the data.

@@ -18,8 +18,7 @@ namespace dovetail::detail {
 /// A regular file in a tar.
 struct TarMember {
   std::string name;
-  std::uint64_t bytes = 0;  ///< As the header claims.
-  RecordPlace place;        ///< Of the member's header.
+  RecordPlace place;  ///< Of the member's header.
 };
 
 /// Walks over the regular files of a tar by libarchive: ustar, pax, GNU and older ones, long names

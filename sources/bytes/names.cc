@@ -52,28 +52,23 @@ bool has_idx_name(std::string_view name) {
 
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
-  constexpr std::array kPacked = {
-      Ending{".tar", SourceFormat::tar},      Ending{".csv", SourceFormat::csv},
-      Ending{".tsv", SourceFormat::csv},      Ending{".jsonl", SourceFormat::jsonl},
-      Ending{".ndjson", SourceFormat::jsonl}, Ending{format::kShardSuffix, SourceFormat::dovetail},
+  constexpr std::array kEndings = {
+      Ending{".tar", SourceFormat::tar},        Ending{".tgz", SourceFormat::tar},
+      Ending{".tbz2", SourceFormat::tar},       Ending{".txz", SourceFormat::tar},
+      Ending{".tzst", SourceFormat::tar},       Ending{".csv", SourceFormat::csv},
+      Ending{".tsv", SourceFormat::csv},        Ending{".jsonl", SourceFormat::jsonl},
+      Ending{".ndjson", SourceFormat::jsonl},   Ending{".mds", SourceFormat::mds},
+      Ending{".mds.br", SourceFormat::mds},     Ending{".mds.zstd", SourceFormat::mds},
+      Ending{".mds.snappy", SourceFormat::mds}, Ending{format::kShardSuffix, SourceFormat::dovetail},
   };
-  constexpr std::array kPlain = {
-      Ending{".tgz", SourceFormat::tar},  Ending{".tbz2", SourceFormat::tar}, Ending{".txz", SourceFormat::tar},
-      Ending{".tzst", SourceFormat::tar}, Ending{".mds", SourceFormat::mds},
-  };
-  const std::string lower = lower_name(path);
-  std::string_view name = lower;
-  const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
-  if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
   if (format::has_tfrecord_name(path)) return SourceFormat::tfrecord;
-  constexpr std::array<std::string_view, 5> kOfMosaicml = {".mds.br", ".mds.bz2", ".mds.gz", ".mds.snappy",
-                                                           ".mds.zstd"};
-  const auto is_ending = [&name](std::string_view ending) { return name.ends_with(ending); };
-  if (std::any_of(kOfMosaicml.begin(), kOfMosaicml.end(), is_ending)) return SourceFormat::mds;
-  cut_compression(name);
-  if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
-    return found->second;
-  }
+  const std::string lower = lower_name(path);
+  std::string_view unpacked = lower;
+  cut_compression(unpacked);
+  const auto* const found = std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& ending) {
+    return lower.ends_with(ending.first) || unpacked.ends_with(ending.first);
+  });
+  if (found != kEndings.end()) return found->second;
   // For these formats, related files are found by exact names, so the case must match.
   std::string_view exact = base_name(path);
   cut_compression(exact);
