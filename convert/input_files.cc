@@ -202,8 +202,6 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, Sou
                                     const std::string& target, const Cancelled& cancelled) {
   DOVETAIL_TRY(check_streams(sources, format));
   InputFiles files;
-  // Allocate first, so that descriptors have an owner even if memory is short.
-  files.descriptors_.reserve(2 * sources.size());
   for (const std::string& source : sources) {
     if (!is_stream(source)) {
       files.paths_.push_back(source);
@@ -219,38 +217,27 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, Sou
   return files;
 }
 
-InputFiles::~InputFiles() {
-  for (const int descriptor : descriptors_) ::close(descriptor);
-}
-
 Result<std::string> InputFiles::copy(const std::string& source, SourceFormat format, const std::string& target,
                                      const Cancelled& cancelled) {
   const std::string shown = shown_name(source);
   const bool standard = is_standard_input(source);
   DOVETAIL_ASSIGN(const auto folder, folder_near(target));
-  const auto to = open_unnamed(*folder);
-  if (!to) return to.error();
-  descriptors_.push_back(*to);
-  std::string path = "/proc/self/fd/" + std::to_string(*to);
+  DOVETAIL_ASSIGN(Descriptor to, open_unnamed(*folder));
+  std::string path = "/proc/self/fd/" + std::to_string(to.number());
   if (::access(path.c_str(), R_OK) != 0) {
     const char* const why =
         errno == ENOENT ? "a stream can be converted only if /proc is mounted" : "cannot open it again";
     return Error::from_errno(errno, why).in_file(path);
   }
   // Opens a pipe without waiting for its writer, which may never come.
-  const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
-  if (!standard) descriptors_.push_back(from);
-  StreamCopy stream(from, *to, shown, folder->path_of(""), cancelled);
+  const Descriptor pipe = standard ? Descriptor() : open_at(AT_FDCWD, source.c_str(), O_RDONLY | O_NONBLOCK);
+  if (!standard && !pipe) return Error::from_errno(errno, "cannot open the file").in_file(shown);
+  StreamCopy stream(standard ? STDIN_FILENO : pipe.number(), to.number(), shown, folder->path_of(""), cancelled);
   const auto copied = stream.run([&]() -> Result<void> {
     return format == SourceFormat::detect ? check_content(path, shown, false) : Result<void>();
   });
-  if (!standard) {  // so that a later writer does not find a reader
-    descriptors_.pop_back();
-    ::close(from);
-  }
   if (!copied) return copied.error();
-  copies_.push_back({path, shown, stream.identity()});
+  copies_.push_back({std::move(to), path, shown, stream.identity()});
   return path;
 }
 

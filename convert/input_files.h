@@ -11,6 +11,7 @@
 #include <dovetail/source_options.h>
 
 #include "convert/conversion_spec.h"
+#include "writer/descriptor.h"
 
 namespace dovetail::detail {
 
@@ -39,10 +40,6 @@ class InputFiles {
   ///         system's, with the folder if the disk is full.
   static Result<InputFiles> open(const std::vector<std::string>& sources, SourceFormat format,
                                  const std::string& target, const Cancelled& cancelled);
-  InputFiles(InputFiles&&) noexcept = default;
-  InputFiles& operator=(InputFiles&&) = delete;
-  ~InputFiles();
-
   /// In the order of the sources.
   const std::vector<std::string>& paths() const noexcept { return paths_; }
   /// See `identify_inputs`. A stream is identified by its bytes: the same bytes are the same input.
@@ -53,6 +50,7 @@ class InputFiles {
 
  private:
   struct Copy {
+    Descriptor file;
     std::string path;
     std::string shown;
     std::string identity;
@@ -64,7 +62,6 @@ class InputFiles {
   std::vector<std::string> paths_;
   std::vector<std::string> named_;  // sources that are not copies
   std::vector<Copy> copies_;
-  std::vector<int> descriptors_;
 };
 
 }  // namespace dovetail::detail

@@ -64,20 +64,13 @@ Result<std::unique_ptr<Spill>> Spill::create(const OutputFolder& folder, std::si
                                              " at least");
   }
   const auto chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, kMostChunk));
-  std::unique_ptr<Spill> spill(new Spill(-1, folder.path_of("(temporary records)"), buckets, chunk_bytes));
-  // Open last, so that the descriptor has an owner even if memory is short.
-  auto descriptor = open_unnamed(folder);
-  if (!descriptor) return descriptor.error();
-  spill->descriptor_ = *descriptor;
-  return spill;
+  DOVETAIL_ASSIGN(auto file, open_unnamed(folder));
+  return std::unique_ptr<Spill>(
+      new Spill(std::move(file), folder.path_of("(temporary records)"), buckets, chunk_bytes));
 }
 
-Spill::Spill(int descriptor, std::string path, std::size_t buckets, std::size_t chunk_bytes)
-    : descriptor_(descriptor), path_(std::move(path)), buckets_(buckets), chunk_bytes_(chunk_bytes) {}
-
-Spill::~Spill() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+Spill::Spill(Descriptor file, std::string path, std::size_t buckets, std::size_t chunk_bytes)
+    : file_(std::move(file)), path_(std::move(path)), buckets_(buckets), chunk_bytes_(chunk_bytes) {}
 
 Result<void> Spill::add(std::size_t number, const SpilledHead& head, ByteView record) {
   Bucket& bucket = buckets_[number];
@@ -116,8 +109,8 @@ Result<void> Spill::write_chunk(Bucket& bucket, ByteView rest) {
   bucket.last_chunk = offset;
   for (ByteView part : {ByteView(bucket.buffer), rest}) {
     while (!part.empty()) {
-      const ssize_t written =
-          ::pwrite(descriptor_, part.data(), std::min(part.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
+      const ssize_t written = ::pwrite(file_.number(), part.data(), std::min(part.size(), std::size_t{1} << 30),
+                                       static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return Error::from_errno(errno, "cannot write records to a temporary file").at(path_, offset);
       offset += static_cast<std::uint64_t>(written);
@@ -141,7 +134,7 @@ Result<void> Spill::flush() {
 Result<void> Spill::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got =
-        ::pread(descriptor_, out.data(), std::min(out.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
+        ::pread(file_.number(), out.data(), std::min(out.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset);
     if (got == 0) return lost("records in a temporary file are missing").at(path_, offset);

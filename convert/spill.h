@@ -12,6 +12,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "writer/descriptor.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -42,7 +43,6 @@ class Spill {
                                                std::uint64_t buffer_bytes);
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
-  ~Spill();
 
   Result<void> add(std::size_t bucket, const SpilledHead& head, ByteView record);
   Result<void> flush();
@@ -67,11 +67,11 @@ class Spill {
   };
   static constexpr std::uint64_t kNoChunk = ~std::uint64_t{0};
 
-  Spill(int descriptor, std::string path, std::size_t buckets, std::size_t chunk_bytes);
+  Spill(Descriptor file, std::string path, std::size_t buckets, std::size_t chunk_bytes);
   Result<void> write_chunk(Bucket& bucket, ByteView rest);
   Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
-  int descriptor_;
+  Descriptor file_;
   std::string path_;
   std::vector<Bucket> buckets_;
   std::size_t chunk_bytes_;

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <dovetail/error.h>
 
 #include "format/process_mark.h"
+#include "writer/descriptor.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -24,8 +26,8 @@ class FileLock {
   /// Errors: `busy` if another process has the lock; the system's.
   static Result<FileLock> take(const OutputFolder& folder, const std::string& name, Access access);
 
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
+  FileLock(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) noexcept = default;
   ~FileLock();
 
   /// Returns whether `take` created the file.
@@ -40,9 +42,9 @@ class FileLock {
   void release() noexcept;
 
  private:
-  FileLock(int descriptor, bool created) noexcept : descriptor_(descriptor), created_(created) {}
+  FileLock(Descriptor file, bool created) noexcept : file_(std::move(file)), created_(created) {}
 
-  int descriptor_ = -1;
+  Descriptor file_;
   bool created_ = false;
   ProcessMark process_;
 };

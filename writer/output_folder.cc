@@ -18,27 +18,11 @@ namespace dovetail::detail {
 
 namespace {
 
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int opened) noexcept : number(opened) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
+constexpr int kFolder = O_RDONLY | O_DIRECTORY;
 
 struct CloseFolder {
   void operator()(DIR* folder) const noexcept { ::closedir(folder); }
 };
-
-int open_folder(const char* path) noexcept {
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  } while (descriptor < 0 && errno == EINTR);
-  return descriptor;
-}
 
 // Some file systems (FUSE, CIFS) have no fsync for folders. There nothing can make the rename more
 // durable.
@@ -54,9 +38,9 @@ Result<void> sync_folder(int descriptor, const char* path) {
 Result<void> sync_parent(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Descriptor folder{open_folder(parent.c_str())};
-  if (folder.number < 0) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
-  return sync_folder(folder.number, parent.c_str());
+  const Descriptor folder = open_at(AT_FDCWD, parent.c_str(), kFolder);
+  if (!folder) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
+  return sync_folder(folder.number(), parent.c_str());
 }
 
 /// Folders that were created. The destructor removes them unless they are taken over.
@@ -112,8 +96,8 @@ std::string without_trailing_slashes(std::string path) {
 Result<std::shared_ptr<OutputFolder>> OutputFolder::open(const std::string& path) {
   const std::string shown = path.empty() ? "." : path;
   std::shared_ptr<OutputFolder> folder(new OutputFolder(path));
-  folder->descriptor_ = open_folder(shown.c_str());
-  if (folder->descriptor_ < 0) return Error::from_errno(errno, "cannot open the folder").in_file(shown);
+  folder->descriptor_ = open_at(AT_FDCWD, shown.c_str(), kFolder);
+  if (!folder->descriptor_) return Error::from_errno(errno, "cannot open the folder").in_file(shown);
   return folder;
 }
 
@@ -138,22 +122,16 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& pa
 
 Result<std::shared_ptr<OutputFolder>> OutputFolder::open_below(const std::string& name) const {
   std::shared_ptr<OutputFolder> folder(new OutputFolder(path_of(name)));
-  do {
-    folder->descriptor_ = ::openat(descriptor_, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  } while (folder->descriptor_ < 0 && errno == EINTR);
-  if (folder->descriptor_ < 0) return Error::from_errno(errno, "cannot open the folder").in_file(folder->path_);
+  folder->descriptor_ = open_at(descriptor(), name.c_str(), kFolder | O_NOFOLLOW);
+  if (!folder->descriptor_) return Error::from_errno(errno, "cannot open the folder").in_file(folder->path_);
   return folder;
 }
 
 Result<std::shared_ptr<OutputFolder>> OutputFolder::create_below(const std::string& name) const {
-  if (::mkdirat(descriptor_, name.c_str(), 0777) != 0 && errno != EEXIST) {
+  if (::mkdirat(descriptor(), name.c_str(), 0777) != 0 && errno != EEXIST) {
     return Error::from_errno(errno, "cannot create the folder").in_file(path_of(name));
   }
   return open_below(name);
-}
-
-OutputFolder::~OutputFolder() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::string OutputFolder::path_of(const std::string& name) const {
@@ -163,16 +141,10 @@ std::string OutputFolder::path_of(const std::string& name) const {
 
 Result<std::vector<std::string>> OutputFolder::names() const {
   // Open a new descriptor, because reading a folder moves the descriptor's position.
-  int descriptor = -1;
-  do {
-    descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  } while (descriptor < 0 && errno == EINTR);
-  const std::unique_ptr<DIR, CloseFolder> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
-  if (stream == nullptr) {
-    const int reason = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    return Error::from_errno(reason, "cannot list the folder").in_file(path_);
-  }
+  Descriptor opened = open_at(descriptor(), ".", kFolder);
+  const std::unique_ptr<DIR, CloseFolder> stream(opened ? ::fdopendir(opened.number()) : nullptr);
+  if (stream == nullptr) return Error::from_errno(errno, "cannot list the folder").in_file(path_);
+  (void)opened.release();  // it belongs to the stream now
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
@@ -187,13 +159,13 @@ Result<std::vector<std::string>> OutputFolder::names() const {
 
 Result<bool> OutputFolder::contains(const std::string& name) const {
   struct stat status {};
-  if (::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
   if (errno == ENOENT) return false;
   return Error::from_errno(errno, "cannot look for the file").in_file(path_of(name));
 }
 
 Result<void> OutputFolder::remove(const std::string& name) const {
-  if (::unlinkat(descriptor_, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  if (::unlinkat(descriptor(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
   return Error::from_errno(errno, "cannot remove the file").in_file(path_of(name));
 }
 
@@ -201,19 +173,19 @@ bool OutputFolder::is_in_place() const noexcept {
   struct stat named {};
   struct stat opened {};
   const char* path = path_.empty() ? "." : path_.c_str();
-  return ::lstat(path, &named) == 0 && ::fstat(descriptor_, &opened) == 0 && named.st_dev == opened.st_dev &&
+  return ::lstat(path, &named) == 0 && ::fstat(descriptor(), &opened) == 0 && named.st_dev == opened.st_dev &&
          named.st_ino == opened.st_ino;
 }
 
 Result<bool> OutputFolder::has_folder(const std::string& name) const {
   struct stat status {};
-  if (::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return S_ISDIR(status.st_mode);
+  if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return S_ISDIR(status.st_mode);
   if (errno == ENOENT) return false;
   return Error::from_errno(errno, "cannot look for the folder").in_file(path_of(name));
 }
 
 Result<void> OutputFolder::remove_folder(const std::string& name) const {
-  if (::unlinkat(descriptor_, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  if (::unlinkat(descriptor(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return Error::from_errno(errno, "cannot remove the folder").in_file(path_of(name));
 }
 
@@ -224,7 +196,7 @@ void OutputFolder::moved_to(std::string path) noexcept {
 
 Result<void> OutputFolder::sync() const {
   // Allocates no memory: files may be published already.
-  return sync_folder(descriptor_, path_.empty() ? "." : path_.c_str());
+  return sync_folder(descriptor(), path_.empty() ? "." : path_.c_str());
 }
 
 void OutputFolder::remove_created() noexcept {

@@ -7,6 +7,8 @@
 
 #include <dovetail/error.h>
 
+#include "writer/descriptor.h"
+
 namespace dovetail::detail {
 
 /// An open folder. Files are created, renamed and removed in it by name, even if the process
@@ -29,9 +31,8 @@ class OutputFolder {
 
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
-  ~OutputFolder();
 
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return descriptor_.number(); }
   const std::string& path() const noexcept { return path_; }
   /// Returns the path of a file in the folder, for messages.
   std::string path_of(const std::string& name) const;
@@ -58,7 +59,7 @@ class OutputFolder {
  private:
   explicit OutputFolder(std::string path) : path_(std::move(path)) {}
 
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::string path_;
   std::vector<std::string> created_;  // outermost first
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/bytes/source_file.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,47 +20,23 @@ constexpr std::size_t kMaxReadBytes = std::size_t{1} << 30;  // Linux reads less
 }  // namespace
 
 Result<SourceFile> SourceFile::open(const std::string& path) {
+  SourceFile file;
+  file.path_ = path;
   // Without O_NONBLOCK, opening a pipe would wait instead of refusing it.
-  SourceFile file(-1, path, 0);  // first, so that the descriptor has an owner even if memory is short
-  do {
-    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  } while (file.descriptor_ < 0 && errno == EINTR);
-  if (file.descriptor_ < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
+  file.descriptor_ = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file.descriptor_) return Error::from_errno(errno, "cannot open the file").in_file(path);
   struct stat status {};
-  const int reason = ::fstat(file.descriptor_, &status) == 0 ? 0 : errno;
+  const int reason = ::fstat(file.descriptor_.number(), &status) == 0 ? 0 : errno;
   file.size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   if (reason != 0) return Error::from_errno(reason, "cannot examine the file").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "neither a regular file nor a folder").in_file(path);
-  ::posix_fadvise(file.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(file.descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
 }
 
-SourceFile::SourceFile(int descriptor, std::string path, std::uint64_t size)
-    : descriptor_(descriptor), path_(std::move(path)), size_(size) {}
-
-SourceFile::SourceFile(SourceFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      path_(std::move(other.path_)),
-      size_(other.size_),
-      position_(other.position_),
-      cancelled_(std::move(other.cancelled_)) {}
-
-SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(path_, other.path_);
-  std::swap(size_, other.size_);
-  std::swap(position_, other.position_);
-  std::swap(cancelled_, other.cancelled_);
-  return *this;
-}
-
-SourceFile::~SourceFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 bool SourceFile::is_being_written() const noexcept {
-  if (::flock(descriptor_, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
-  ::flock(descriptor_, LOCK_UN);
+  if (::flock(descriptor_.number(), LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  ::flock(descriptor_.number(), LOCK_UN);
   return false;
 }
 
@@ -84,7 +59,7 @@ Result<std::size_t> SourceFile::read_at(std::uint64_t offset, std::span<std::byt
   std::size_t done = 0;
   while (done < out.size()) {
     const std::size_t wanted = std::min(out.size() - done, kMaxReadBytes);
-    const ssize_t got = ::pread(descriptor_, out.data() + done, wanted, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(descriptor_.number(), out.data() + done, wanted, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset + done);
     if (got == 0 && offset + done < size_) {

@@ -10,6 +10,8 @@
 
 #include <dovetail/error.h>
 
+#include "writer/descriptor.h"
+
 namespace dovetail::detail {
 
 /// A regular file that is read once, from its beginning to its end.
@@ -21,10 +23,6 @@ class SourceFile {
  public:
   /// Errors: also `unknown_format` for anything but a regular file.
   static Result<SourceFile> open(const std::string& path);
-
-  SourceFile(SourceFile&& other) noexcept;
-  SourceFile& operator=(SourceFile&& other) noexcept;
-  ~SourceFile();
 
   const std::string& path() const noexcept { return path_; }
   /// Size at opening.
@@ -47,11 +45,11 @@ class SourceFile {
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
-  SourceFile(int descriptor, std::string path, std::uint64_t size);
+  SourceFile() = default;
 
-  int descriptor_;
+  Descriptor descriptor_;
   std::string path_;
-  std::uint64_t size_;
+  std::uint64_t size_ = 0;
   std::uint64_t position_ = 0;
   std::function<bool()> cancelled_;
 };

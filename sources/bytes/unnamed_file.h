@@ -3,6 +3,7 @@
 
 #include <dovetail/error.h>
 
+#include "writer/descriptor.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -10,6 +11,6 @@ namespace dovetail::detail {
 /// Opens a new unnamed file in a folder for reading and writing. It is removed with the last
 /// descriptor.
 /// Errors: the system's.
-Result<int> open_unnamed(const OutputFolder& folder);
+Result<Descriptor> open_unnamed(const OutputFolder& folder);
 
 }  // namespace dovetail::detail
