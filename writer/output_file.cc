@@ -72,48 +72,30 @@ Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder
   for (int attempt = 1;; ++attempt) {
     std::string partial = random_partial_name(name);
     std::string kept_name = name;  // allocate before the file exists
-    const int descriptor =
-        ::openat(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) {
+    Descriptor file = open_at(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (file) {
       // The lock lets `recover` tell this file from one that a killed writer has left. Not every
       // file system has locks.
-      (void)::flock(descriptor, LOCK_EX | LOCK_NB);
-      return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), descriptor);
+      (void)::flock(file.number(), LOCK_EX | LOCK_NB);
+      return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), std::move(file));
     }
-    if (errno == EINTR || (errno == EEXIST && attempt < kNameAttempts)) continue;
+    if (errno == EEXIST && attempt < kNameAttempts) continue;
     return Error::from_errno(errno, "cannot create the file").in_file(folder->path_of(name));
   }
 }
 
 OutputFile::OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial,
-                       int descriptor)
+                       Descriptor file)
     : folder_(std::move(folder)),
       name_(std::move(name)),
       partial_(std::move(partial)),
-      descriptor_(descriptor),
+      file_(std::move(file)),
       owner_(::getpid()) {}
-
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      name_(std::move(other.name_)),
-      partial_(std::move(other.partial_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      owner_(other.owner_),
-      state_(std::exchange(other.state_, State::gone)),
-      size_(other.size_),
-      failure_(std::move(other.failure_)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   if (this != &other) {
-    if (state_ != State::published) discard();
-    folder_ = std::move(other.folder_);
-    name_ = std::move(other.name_);
-    partial_ = std::move(other.partial_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
-    owner_ = other.owner_;
-    state_ = std::exchange(other.state_, State::gone);
-    size_ = other.size_;
-    failure_ = std::move(other.failure_);
+    std::destroy_at(this);  // removes the file of before
+    std::construct_at(this, std::move(other));
   }
   return *this;
 }
@@ -122,20 +104,16 @@ OutputFile::~OutputFile() {
   if (state_ != State::published) discard();
 }
 
-void OutputFile::close_descriptor() noexcept {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-}
-
 void OutputFile::leave() noexcept {
-  close_descriptor();
+  file_ = Descriptor();
   state_ = State::gone;
 }
 
 void OutputFile::discard() noexcept {
-  close_descriptor();
+  file_ = Descriptor();
   const State before = std::exchange(state_, State::gone);
   // A forked child has a copy of this object, but must not remove the parent's file.
-  if (before == State::gone || owner_ != ::getpid()) return;
+  if (!folder_ || before == State::gone || owner_ != ::getpid()) return;
   ::unlinkat(folder_->descriptor(), (before == State::published ? name_ : partial_).c_str(), 0);
 }
 
@@ -153,7 +131,7 @@ Error OutputFile::failure_or_closed() const {
 Result<void> OutputFile::write(ByteView bytes) {
   if (state_ != State::writing) return failure_or_closed();
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMaxWriteBytes));
+    const ssize_t written = ::write(file_.number(), bytes.data(), std::min(bytes.size(), kMaxWriteBytes));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return fail(Error::from_errno(errno, "cannot write").at(path(), size_));
     size_ += static_cast<std::uint64_t>(written);
@@ -166,14 +144,14 @@ Result<void> OutputFile::sync() {
   if (state_ != State::writing) return failure_or_closed();
   int failed = 0;
   do {
-    failed = ::fdatasync(descriptor_);
+    failed = ::fdatasync(file_.number());
   } while (failed != 0 && errno == EINTR);
   if (failed != 0) return fail(Error::from_errno(errno, "cannot sync the file"));
   // Unlock explicitly: a process forked meanwhile holds the same lock as long as it lives.
-  (void)::flock(descriptor_, LOCK_UN);
+  (void)::flock(file_.number(), LOCK_UN);
   // Network file systems report late write errors here. Linux has closed the descriptor even if it
   // returns EINTR.
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+  if (::close(file_.release()) != 0 && errno != EINTR) {
     return fail(Error::from_errno(errno, "cannot close the file"));
   }
   state_ = State::synced;

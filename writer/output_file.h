@@ -12,6 +12,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "writer/descriptor.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -33,7 +34,7 @@ class OutputFile {
  public:
   static Result<OutputFile> create(std::shared_ptr<const OutputFolder> folder, const std::string& name);
 
-  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&& other) noexcept;
   ~OutputFile();
 
@@ -59,15 +60,14 @@ class OutputFile {
  private:
   enum class State { writing, synced, published, gone };
 
-  OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial, int descriptor);
+  OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial, Descriptor file);
   Error fail(Error error);
   Error failure_or_closed() const;
-  void close_descriptor() noexcept;
 
-  std::shared_ptr<const OutputFolder> folder_;
+  std::shared_ptr<const OutputFolder> folder_;  // null if moved from
   std::string name_;
   std::string partial_;
-  int descriptor_ = -1;
+  Descriptor file_;
   pid_t owner_;
   State state_ = State::writing;
   std::uint64_t size_ = 0;
