@@ -26,25 +26,17 @@ SourceFormat format_in(const SourceListing& listing, const ListedFile& file) {
   return listing.indexed.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
 }
 
-// The most frequent format of the names, and its number of files. On a tie, the format with the
-// lowest number.
-struct NamedFormat {
-  SourceFormat format = SourceFormat::detect;
-  std::size_t files = 0;
-};
-
-// Returns the format of most names; `detect` if no name implies one.
-NamedFormat most_named(const SourceListing& listing) {
+// Returns the format of most names; on a tie, the one with the lowest number; `detect` if no name
+// implies one.
+SourceFormat most_named(const SourceListing& listing) {
   std::map<SourceFormat, std::size_t> counts;
   for (const ListedFile& file : listing.files) {
     const SourceFormat format = format_in(listing, file);
     if (format != SourceFormat::detect) ++counts[format];
   }
-  NamedFormat most;
-  for (const auto& [format, files] : counts) {
-    if (files > most.files) most = {format, files};
-  }
-  return most;
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? SourceFormat::detect : most->first;
 }
 
 // Labels are read together with their images, so they are no source of their own.
@@ -121,22 +113,19 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
     DOVETAIL_TRY(check_no_index_alone(listing));
     DOVETAIL_TRY(check_sets_are_indexed(listing));
   }
-  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
-  const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named.format; };
-  const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
-  const auto sidecars =
-      static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), [&](const ListedFile& file) {
-        return is_sidecar(file.name, named.format);
-      }));
-  if (wanted == SourceFormat::detect && named.format != SourceFormat::detect &&
-      known + sidecars != listing.files.size()) {
-    const std::string word(to_string(named.format));
+  const SourceFormat named = wanted == SourceFormat::detect ? most_named(listing) : wanted;
+  const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named; };
+  const auto is_other = [&](const ListedFile& file) { return !holds_records(file) && !is_sidecar(file.name, named); };
+  const auto known = std::count_if(listing.files.begin(), listing.files.end(), holds_records);
+  if (wanted == SourceFormat::detect && named != SourceFormat::detect &&
+      std::any_of(listing.files.begin(), listing.files.end(), is_other)) {
+    const std::string word(to_string(named));
     return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
                                            " files have names of " + word + "; give --from " + word +
                                            " to read these, or --from folder to take every file as a record")
         .in_file(path);
   }
-  listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
+  listing.format = named == SourceFormat::detect ? SourceFormat::folder : named;
   if (listing.format == SourceFormat::recordio) {
     DOVETAIL_TRY(check_no_index_alone(listing, ".idx", ".rec"));
   }
@@ -145,7 +134,7 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
       if (has_table_name(file.name)) return holds_tables(listing.folder + file.name);
     }
   }
-  if (known != 0 && named.format != SourceFormat::detect) {
+  if (known != 0 && named != SourceFormat::detect) {
     std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
   }
   if (listing.format == SourceFormat::idx) drop_partners(listing);

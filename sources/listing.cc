@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -120,21 +119,16 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
 // behind it. Patterns that exclude all its files exclude the class. But dangling links mean files
 // that are wanted and were not fetched.
 Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options) {
-  SourceListing found;
-  found.folder = listing.folder;
-  std::swap(found.unmatched, listing.unmatched);
-  DOVETAIL_TRY(list_below(found, name + '/', options));
-  const bool excluded = found.left_out.excluded != 0 && found.left_out.dangling == 0;
-  if (found.files.empty() && !excluded) {
-    const Error none = holds_no_file(listing.folder + name, found.left_out);
+  const LeftOut before = std::exchange(listing.left_out, {});
+  const std::size_t files = listing.files.size();
+  DOVETAIL_TRY(list_below(listing, name + '/', options));
+  const bool excluded = listing.left_out.excluded != 0 && listing.left_out.dangling == 0;
+  if (listing.files.size() == files && !excluded) {
+    const Error none = holds_no_file(listing.folder + name, listing.left_out);
     return Error(none.code(), none.detail() + "; with labels it is a class, so remove the folder or --exclude it")
         .in_file(none.path());
   }
-  std::swap(found.unmatched, listing.unmatched);
-  listing.left_out += found.left_out;
-  listing.indexed.merge(found.indexed);
-  std::move(found.absent.begin(), found.absent.end(), std::back_inserter(listing.absent));
-  std::move(found.files.begin(), found.files.end(), std::back_inserter(listing.files));
+  listing.left_out += before;
   return {};
 }
 
