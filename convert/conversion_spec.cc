@@ -152,31 +152,22 @@ Result<ConversionSpec> ConversionSpec::parse(std::string_view text) {
 
 std::optional<std::string> ConversionSpec::difference_from(const ConversionSpec& other,
                                                            std::string_view skipped) const {
-  const auto is_skipped = [skipped](const std::string& name) { return !skipped.empty() && name.starts_with(skipped); };
-  // Use maps: each source has a text, and there may be a million sources. If a name occurs twice,
-  // its first text counts.
+  // Maps, because each source has a text, and there may be a million sources. If a name occurs
+  // twice, its first text counts.
   using Texts = std::unordered_map<std::string_view, std::string_view>;
-  const auto texts_of = [](const ConversionSpec& spec) {
-    Texts texts;
-    for (const auto& [name, text] : spec.texts_) texts.emplace(name, text);
-    return texts;
-  };
-  const Texts texts = texts_of(*this);
-  const Texts other_texts = texts_of(other);
+  const Texts texts(texts_.begin(), texts_.end());
+  const Texts other_texts(other.texts_.begin(), other.texts_.end());
   const auto text_in = [](const Texts& all, const std::string& name) {
     const auto found = all.find(name);
     return found == all.end() ? std::string_view() : found->second;
   };
-  const auto differs = [&](const std::string& name) -> std::optional<std::string> {
-    const std::string_view mine = text_in(texts, name);
-    const std::string_view theirs = text_in(other_texts, name);
-    if (mine == theirs || is_skipped(name)) return std::nullopt;
-    const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
-    return shown + " is " + in_quotes(mine) + " here, but " + in_quotes(theirs) + " there";
-  };
-  for (const ConversionSpec* spec : {this, &other}) {
-    for (const auto& fact : spec->texts_) {
-      if (auto found = differs(fact.first)) return found;
+  for (const ConversionSpec* const spec : {this, &other}) {
+    for (const auto& [name, text] : spec->texts_) {
+      const std::string_view mine = text_in(texts, name);
+      const std::string_view theirs = text_in(other_texts, name);
+      if (mine == theirs || (!skipped.empty() && name.starts_with(skipped))) continue;
+      const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
+      return shown + " is " + in_quotes(mine) + " here, but " + in_quotes(theirs) + " there";
     }
   }
   return std::nullopt;
