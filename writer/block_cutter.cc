@@ -8,17 +8,18 @@
 
 namespace dovetail::detail {
 
-BlockCutter::BlockCutter(const Limits& limits, Emit emit)
-    : limits_(limits),
+BlockCutter::BlockCutter(const WriterOptions& options, Emit emit)
+    : block_bytes_(options.block_bytes),
+      run_bytes_(options.run_bytes),
       emit_(std::move(emit)),
-      run_records_(limits.run_records),
-      bounds_(limits.block_bytes, std::max<std::uint64_t>(limits.run_records, 1)) {}
+      run_records_(options.run_records),
+      bounds_(options.block_bytes, std::max<std::uint64_t>(options.run_records, 1)) {}
 
 Result<void> BlockCutter::append(ByteView record) {
   ++records_;
   if (run_records_ != 0) return place(record);
   first_.add(record.size());
-  if (!format::can_choose_run(limits_.run_bytes, first_)) {
+  if (!format::can_choose_run(run_bytes_, first_)) {
     held_.append(record);
     return {};
   }
@@ -28,8 +29,8 @@ Result<void> BlockCutter::append(ByteView record) {
 }
 
 Result<void> BlockCutter::choose_run() {
-  run_records_ = format::choose_run_records(limits_.run_bytes, first_);
-  bounds_ = format::BlockBounds(limits_.block_bytes, run_records_);
+  run_records_ = format::choose_run_records(run_bytes_, first_);
+  bounds_ = format::BlockBounds(block_bytes_, run_records_);
   const format::RawBlock held = std::exchange(held_, {});
   std::uint32_t begin = 0;
   for (const std::uint32_t end : held.ends) {

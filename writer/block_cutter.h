@@ -6,6 +6,7 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/record_writer.h>
 
 #include "format/block_bounds.h"
 #include "format/block_encoder.h"
@@ -33,13 +34,7 @@ class BlockCutter {
   /// clears the block afterwards.
   using Emit = std::function<Result<void>(format::RawBlock& block)>;
 
-  struct Limits {
-    std::uint32_t block_bytes;
-    std::uint64_t run_bytes;
-    std::uint64_t run_records;  ///< 0 chooses.
-  };
-
-  BlockCutter(const Limits& limits, Emit emit);
+  BlockCutter(const WriterOptions& options, Emit emit);
 
   Result<void> append(ByteView record);
   /// Closes the last block of the shard. The next record begins another shard.
@@ -50,7 +45,8 @@ class BlockCutter {
   Result<void> close_block();
   Result<void> choose_run();
 
-  Limits limits_;
+  std::uint32_t block_bytes_;
+  std::uint64_t run_bytes_;
   Emit emit_;
   std::uint64_t run_records_;  // 0 while undecided
   format::BlockBounds bounds_;

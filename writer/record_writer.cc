@@ -37,7 +37,7 @@ class RecordWriter::Impl {
       : path_(path),
         options_(std::move(options)),
         shard_(std::move(shard)),
-        cutter_(detail::cutter_limits(options_), [this](format::RawBlock& block) { return write_block(block); }) {}
+        cutter_(options_, [this](format::RawBlock& block) { return write_block(block); }) {}
 
   Result<void> append(ByteView record) {
     if (!is_open()) return stop_reason();

@@ -11,15 +11,15 @@ namespace dovetail::detail {
 
 Result<std::unique_ptr<ShardStream>> ShardStream::start(std::shared_ptr<const OutputFolder> folder,
                                                         EncodePipeline::Settings settings) {
-  const BlockCutter::Limits limits = cutter_limits(settings.shard);
+  const WriterOptions shard = settings.shard;
   settings.threads = std::clamp(settings.threads, 1u, kMaxThreads);
   DOVETAIL_ASSIGN(auto pipeline, EncodePipeline::start(std::move(folder), std::move(settings)));
-  return std::unique_ptr<ShardStream>(new ShardStream(std::move(pipeline), limits));
+  return std::unique_ptr<ShardStream>(new ShardStream(std::move(pipeline), shard));
 }
 
-ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCutter::Limits& limits)
+ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const WriterOptions& shard)
     : pipeline_(std::move(pipeline)),
-      cutter_(limits, [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
+      cutter_(shard, [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
 
 Result<void> ShardStream::end() {
   DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());

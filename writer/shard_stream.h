@@ -34,7 +34,7 @@ class ShardStream {
   Result<void> finish();
 
  private:
-  ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCutter::Limits& limits);
+  ShardStream(std::unique_ptr<EncodePipeline> pipeline, const WriterOptions& shard);
 
   std::unique_ptr<EncodePipeline> pipeline_;
   BlockCutter cutter_;

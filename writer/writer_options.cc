@@ -64,8 +64,4 @@ format::Metadata make_metadata(const std::string& record_type) {
   return {.record_type = record_type, .writer = "dovetail " DOVETAIL_VERSION, .user = {}};
 }
 
-BlockCutter::Limits cutter_limits(const WriterOptions& options) {
-  return {.block_bytes = options.block_bytes, .run_bytes = options.run_bytes, .run_records = options.run_records};
-}
-
 }  // namespace dovetail::detail

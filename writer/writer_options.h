@@ -9,7 +9,6 @@
 #include <dovetail/record_writer.h>
 
 #include "format/messages.h"
-#include "writer/block_cutter.h"
 
 namespace dovetail::detail {
 
@@ -29,7 +28,5 @@ Result<void> check_record_size(const WriterOptions& options, std::uint64_t recor
 format::Metadata make_metadata(const WriterOptions& options);
 /// The same for a shard of which only the type of its records is known.
 format::Metadata make_metadata(const std::string& record_type);
-
-BlockCutter::Limits cutter_limits(const WriterOptions& options);
 
 }  // namespace dovetail::detail

@@ -21,8 +21,8 @@ constexpr std::uint32_t kBlockBytes = 1024;
 struct Cut {
   using Block = std::vector<std::size_t>;
 
-  explicit Cut(const BlockCutter::Limits& limits)
-      : cutter(limits, [this](const format::RawBlock& raw) {
+  explicit Cut(const WriterOptions& options)
+      : cutter(options, [this](const format::RawBlock& raw) {
           Block block;
           std::uint32_t begin = 0;
           for (const std::uint32_t end : raw.ends) {
@@ -50,8 +50,8 @@ struct Cut {
   BlockCutter cutter;
 };
 
-BlockCutter::Limits with_run(std::uint64_t run_records) {
-  return {kBlockBytes, 1 << 20, run_records};
+WriterOptions with_run(std::uint64_t run_records) {
+  return {.block_bytes = kBlockBytes, .run_bytes = 1 << 20, .run_records = run_records};
 }
 
 TEST(BlockCutterTest, ClosesABlockBeforeTheRecordThatIsTooMuch) {
@@ -107,7 +107,7 @@ TEST(BlockCutterTest, MakesNoBlocksWithoutRecords) {
 }
 
 TEST(BlockCutterTest, ChoosesTheRunFromTheMeanOfTheFirstRecords) {
-  Cut cut({kBlockBytes, 4000, 0});
+  Cut cut({.block_bytes = kBlockBytes, .run_bytes = 4000});
   cut.add(100, 39);
   EXPECT_THAT(cut.blocks, IsEmpty()) << "3900 bytes are less than a run: the choice is open";
   cut.add(100, 1);
@@ -118,17 +118,17 @@ TEST(BlockCutterTest, ChoosesTheRunFromTheMeanOfTheFirstRecords) {
 }
 
 TEST(BlockCutterTest, ChoosesARunThatIsWithinTheTarget) {
-  Cut equal({kBlockBytes, 1000, 0});
+  Cut equal({.block_bytes = kBlockBytes, .run_bytes = 1000});
   equal.add(280, 9);  // 4 records reach 1000, and 3 are within
   EXPECT_EQ(equal.end().run_records, 3u);
-  Cut varied({kBlockBytes, 1000, 0});
+  Cut varied({.block_bytes = kBlockBytes, .run_bytes = 1000});
   varied.add(200, 4);
   varied.add(280, 9);  // a mean of 216: 3 are within three quarters
   EXPECT_EQ(varied.end().run_records, 3u);
 }
 
 TEST(BlockCutterTest, ChoosesWithWhatThereIsAtTheEndOfAShardThatIsSmall) {
-  Cut cut({kBlockBytes, 4000, 0});
+  Cut cut({.block_bytes = kBlockBytes, .run_bytes = 4000});
   cut.add(100, 2);
   EXPECT_EQ(cut.end().run_records, 40u);
   cut.add(1, 100);
@@ -136,7 +136,7 @@ TEST(BlockCutterTest, ChoosesWithWhatThereIsAtTheEndOfAShardThatIsSmall) {
 }
 
 TEST(BlockCutterTest, ChoosesARunOfOneForRecordsAboveIt) {
-  Cut cut({kBlockBytes, 4000, 0});
+  Cut cut({.block_bytes = kBlockBytes, .run_bytes = 4000});
   cut.add(50'000);
   cut.add(1, 3);
   EXPECT_EQ(cut.end().run_records, 1u);
@@ -144,7 +144,7 @@ TEST(BlockCutterTest, ChoosesARunOfOneForRecordsAboveIt) {
 }
 
 TEST(BlockCutterTest, HoldsBackABoundedNumberOfEmptyRecords) {
-  Cut cut({kBlockBytes, 4000, 0});
+  Cut cut({.block_bytes = kBlockBytes, .run_bytes = 4000});
   cut.add(0, format::kMaxBlockRecords - 1);
   EXPECT_THAT(cut.blocks, IsEmpty());
   cut.add(0, 2);
@@ -154,7 +154,7 @@ TEST(BlockCutterTest, HoldsBackABoundedNumberOfEmptyRecords) {
 
 TEST(BlockCutterTest, KeepsEveryByteInOrderAndFingerprintsEachShard) {
   const test::Records records = test::sample_records(500, 700, 1);
-  Cut cut({kBlockBytes, 10'000, 0});
+  Cut cut({.block_bytes = kBlockBytes, .run_bytes = 10'000});
   std::string expected;
   for (int shard = 0; shard < 2; ++shard) {
     format::RecordFingerprint fingerprint;
