@@ -31,16 +31,11 @@ constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxOffsetBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMaxOffsetExpansion = 64;
 
-struct MdsLimits {
-  std::uint32_t max_record_bytes = 0;
-  bool raw = false;
-};
-
 /// The samples of a shard. A sample is an array of the sizes of its variable-size columns, and then
 /// the values.
 class MdsRecords final : public FileRecords {
  public:
-  static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, MdsLimits limits,
+  static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, const SourceOptions& options,
                                                    ExampleBuilder& builder) {
     if (file.size() != shard.stored().bytes) {
       return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + " bytes, but " +
@@ -54,7 +49,7 @@ class MdsRecords final : public FileRecords {
       stream = std::make_unique<PromisedStream>(path, std::move(stream), std::move(promise));
     }
     StreamReader reader(std::move(path), std::move(stream));
-    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, limits, builder));
+    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, options, builder));
     DOVETAIL_TRY(records->read_head());
     return std::unique_ptr<FileRecords>(std::move(records));
   }
@@ -64,16 +59,16 @@ class MdsRecords final : public FileRecords {
     place_ = stream_.place();
     if (number_ == shard_.samples) return end();
     const std::uint64_t bytes = offsets_[number_ + 1] - offsets_[number_];
-    if (bytes > limits_.max_record_bytes) {
+    if (bytes > options_.max_record_bytes) {
       DOVETAIL_TRY(stream_.skip(bytes));
       return bad(Errc::record_too_large, "it has " + std::to_string(bytes) + " bytes; the limit is " +
-                                             std::to_string(limits_.max_record_bytes));
+                                             std::to_string(options_.max_record_bytes));
     }
     DOVETAIL_ASSIGN(auto sample, stream_.take(bytes));
     if (sample.size() < bytes) return Error(Errc::truncated, "the shard ends early").at(stream_.path(), place_.offset);
     if (auto cut = cut_values(sample); !cut) return bad(cut.error().code(), cut.error().detail());
     ++number_;
-    if (limits_.raw) return values_.front();
+    if (options_.records == RecordForm::raw) return values_.front();
     builder_.begin();
     for (std::size_t i = 0; i < values_.size(); ++i) add(shard_.columns[i], values_[i]);
     auto example = builder_.finish();
@@ -97,8 +92,8 @@ class MdsRecords final : public FileRecords {
   }
 
  private:
-  MdsRecords(StreamReader stream, const MdsShard& shard, MdsLimits limits, ExampleBuilder& builder)
-      : stream_(std::move(stream)), shard_(shard), limits_(limits), builder_(builder) {}
+  MdsRecords(StreamReader stream, const MdsShard& shard, const SourceOptions& options, ExampleBuilder& builder)
+      : stream_(std::move(stream)), shard_(shard), options_(options), builder_(builder) {}
 
   Error mismatch(const std::string& reason) const {
     return Error(Errc::sidecar_mismatch, reason).at(stream_.path(), stream_.place().offset);
@@ -217,7 +212,7 @@ class MdsRecords final : public FileRecords {
 
   StreamReader stream_;
   const MdsShard& shard_;
-  MdsLimits limits_;
+  const SourceOptions& options_;
   ExampleBuilder& builder_;
   std::vector<std::uint32_t> offsets_;
   std::size_t number_ = 0;  // of the next sample
@@ -228,17 +223,17 @@ class MdsRecords final : public FileRecords {
 
 class MdsOpener final : public FileOpener {
  public:
-  MdsOpener(const MdsIndex& index, MdsLimits limits)
-      : index_(index), limits_(limits), builder_(limits.max_record_bytes) {}
+  MdsOpener(const MdsIndex& index, const SourceOptions& options)
+      : index_(index), options_(options), builder_(options.max_record_bytes) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression /*none*/) override {
-    return MdsRecords::open(std::move(bytes), index_.shards[file], limits_, builder_);
+    return MdsRecords::open(std::move(bytes), index_.shards[file], options_, builder_);
   }
-  bool makes_examples() const override { return !limits_.raw; }
-  std::optional<Schema> schema() const override { return limits_.raw ? std::nullopt : schema_of(index_); }
+  bool makes_examples() const override { return options_.records != RecordForm::raw; }
+  std::optional<Schema> schema() const override { return makes_examples() ? schema_of(index_) : std::nullopt; }
 
  private:
   const MdsIndex& index_;
-  MdsLimits limits_;
+  const SourceOptions& options_;
   ExampleBuilder builder_;
 };
 
@@ -256,8 +251,7 @@ Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing
                                            " columns; only the bytes of a single one can be a raw record")
         .in_file(listing.folder + shard.stored().name);
   }
-  return std::unique_ptr<FileOpener>(
-      std::make_unique<MdsOpener>(*listing.mds, MdsLimits{options.max_record_bytes, raw}));
+  return std::unique_ptr<FileOpener>(std::make_unique<MdsOpener>(*listing.mds, options));
 }
 
 }  // namespace dovetail::detail
