@@ -206,62 +206,7 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   return {};
 }
 
-// Returns the finished files of the folder that the manifest does not name, by the file id at their
-// ends.
-Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& folder, const Dataset& dataset) {
-  DOVETAIL_ASSIGN(auto opened, OutputFolder::open(folder));
-  DOVETAIL_ASSIGN(auto names, opened->names());
-  std::set<std::string> known;
-  for (const ShardInfo& shard : dataset.shards()) known.insert(shard.name);
-  std::map<std::uint64_t, Candidates> unnamed;
-  for (const std::string& name : names) {
-    std::optional<Candidate> candidate = candidate_of(name);
-    if (!candidate || !candidate->finished || known.contains(name)) continue;
-    auto file = SalvageFile::open(path_in(folder, *candidate));
-    if (!file && ends_recovery(file.error())) return file.error();
-    if (!file) continue;
-    DOVETAIL_ASSIGN(auto id, identify_shard(*file));
-    if (!id) continue;
-    candidate->number = static_cast<std::uint32_t>(*id);
-    candidate->bytes = file->size();
-    unnamed[*id].push_back(std::move(*candidate));
-  }
-  return unnamed;
-}
-
-bool is_missing(const ListedShard& shard) {
-  std::error_code unknown;
-  const bool refused = shard.unreadable && shard.unreadable->code() != boost::system::errc::no_such_file_or_directory;
-  if (shard.unreadable && shard.unreadable->is(Errc::manifest_mismatch)) return true;
-  return !refused && std::filesystem::status(shard.path, unknown).type() == std::filesystem::file_type::not_found;
-}
-
-// A shard missing at its path in the manifest may lie beside it under another name.
-Result<void> find_renamed(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
-  if (std::none_of(listing.shards.begin(), listing.shards.end(), is_missing)) return {};
-  DOVETAIL_ASSIGN(auto unnamed, unnamed_shards(folder, dataset));
-  for (ListedShard& shard : listing.shards) {
-    const auto same = is_missing(shard) ? unnamed.find(shard.entry->file_id) : unnamed.end();
-    if (same == unnamed.end()) continue;
-    std::erase_if(same->second, [&](const Candidate& candidate) {
-      const std::string path = path_in(folder, candidate);
-      if (!is_refuted(path, *shard.entry)) return false;
-      listing.foreign.push_back(path);
-      listing.lost.push_back({.file = path, .bytes = candidate.bytes, .reason = refuted_shard().detail()});
-      return true;
-    });
-    if (same->second.empty()) continue;
-    sort_candidates(same->second);
-    const std::string found = path_in(folder, choose(folder, same->second, listing));
-    const std::string named = std::exchange(shard.path, found);
-    shard.unreadable.reset();
-    listing.lost.push_back(
-        {.file = named, .reason = "the shard is not here; by its file id it is " + shard.path + ", which was read"});
-  }
-  return {};
-}
-
-Result<void> take_manifest(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
+Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
   listing.has_manifest = true;
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
     auto path = checked_shard_path(dataset, i);
@@ -274,7 +219,7 @@ Result<void> take_manifest(const std::string& folder, const Dataset& dataset, Re
     }
     listing.shards.push_back(std::move(shard));
   }
-  return find_renamed(folder, dataset, listing);
+  return {};
 }
 
 }  // namespace
@@ -314,7 +259,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
                      ? Result<Dataset>(Error(Errc::unknown_format, "this is a folder").in_file(manifest))
                      : Dataset::open(manifest, {.allow_outside = allow_outside});
   if (dataset && dataset->has_manifest()) {
-    DOVETAIL_TRY(take_manifest(folder.empty() ? "." : folder, *dataset, listing));
+    DOVETAIL_TRY(take_manifest(*dataset, listing));
     return listing;
   }
   // The manifest is lost, even if another file has its name.
