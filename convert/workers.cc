@@ -42,25 +42,6 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-bool SeldomAsked::is_due() noexcept {
-  constexpr std::int64_t kApartNs = 50'000'000;
-  const std::int64_t now = now_ns();
-  std::int64_t asked = asked_ns_.load(std::memory_order_relaxed);
-  if (asked != INT64_MIN && now - asked < kApartNs) return false;
-  return asked_ns_.compare_exchange_strong(asked, now, std::memory_order_relaxed);
-}
-
-void SeldomAsked::was_asked() noexcept {
-  asked_ns_.store(now_ns(), std::memory_order_relaxed);
-}
-
-std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total) {
-  if (!progress) return {};
-  return [progress = std::move(progress), input_total, asked = std::make_shared<SeldomAsked>()] {
-    return asked->is_due() && !progress({.input_total = input_total});
-  };
-}
-
 ProgressMeter::ProgressMeter(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total,
                              double work_total)
     : progress_(std::move(progress)), work_total_(work_total) {
@@ -77,16 +58,27 @@ Result<void> ProgressMeter::add(const Done& done) {
   sum_.input_bytes += done.input_bytes;
   work_ += done.work;
   sum_.share = work_total_ > 0 ? std::min(work_ / work_total_, 1.0) : 0;
-  asked_.was_asked();
+  asked_ns_.store(now_ns(), std::memory_order_relaxed);
   cancelled_ = !progress_(sum_);
   if (cancelled_) return cancelled;
   return {};
 }
 
 bool ProgressMeter::cancelled() {
-  if (asked_.is_due()) return !add({});
+  constexpr std::int64_t kApartNs = 50'000'000;
+  const std::int64_t now = now_ns();
+  std::int64_t asked = asked_ns_.load(std::memory_order_relaxed);
+  const bool due = asked == INT64_MIN || now - asked >= kApartNs;
+  // One thread asks.
+  if (due && asked_ns_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) return !add({});
   const std::lock_guard lock(mutex_);
   return cancelled_;
+}
+
+std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total) {
+  if (!progress) return {};
+  return
+      [meter = std::make_shared<ProgressMeter>(std::move(progress), input_total, 0.0)] { return meter->cancelled(); };
 }
 
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work) {

@@ -37,22 +37,6 @@ class FailureGate {
   std::optional<Error> failure_;
 };
 
-/// Limits calls to about twenty per second. Threads: any.
-class SeldomAsked {
- public:
-  /// Whether to call now; true for one thread only.
-  bool is_due() noexcept;
-  void was_asked() noexcept;
-
- private:
-  std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
-};
-
-/// Polls the caller's `progress` for cancellation now and then, without progress: for
-/// `SourceOptions::cancelled`.
-/// Ownership: keeps a copy of `progress`.
-std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total = 0);
-
 /// Adds up the progress of the threads of a conversion, and reports it.
 ///
 /// Threads: any.
@@ -69,12 +53,12 @@ class ProgressMeter {
   };
   /// Errors: `operation_canceled`, permanently once it was cancelled.
   Result<void> add(const Done& done);
-  /// Whether it was cancelled. Asks again if nothing was reported for a while: cheap enough for
-  /// every piece of input.
+  /// Whether it was cancelled. Asks again if nothing was reported for a twentieth of a second: cheap
+  /// enough for every piece of input.
   bool cancelled();
 
  private:
-  SeldomAsked asked_;
+  std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
   std::mutex mutex_;
   std::function<bool(const ConvertProgress&)> progress_;
   double work_total_;
@@ -82,6 +66,11 @@ class ProgressMeter {
   bool cancelled_ = false;
   ConvertProgress sum_;
 };
+
+/// Polls the caller's `progress` for cancellation now and then, without progress: for
+/// `SourceOptions::cancelled`.
+/// Ownership: keeps a copy of `progress`.
+std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total = 0);
 
 /// Calls `work` on `count` threads, including the caller's, and waits for all. If the system cannot
 /// start so many, fewer call it. Lack of memory is reported to `gate`; other exceptions, from the
