@@ -35,22 +35,15 @@ bool leads_nowhere(const Error& of_link) {
 // Refuse the folder: the missing files would be left out silently.
 Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
-  const std::string_view written = format::final_name(name);
   std::string why;
   if (format::marks_staging(name)) {
     why =
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
         std::string(format::target_of_staging(shown)) + "` if all of its parts are finished";
-  } else if (written == format::kManifestName) {
+  } else if (format::final_name(name).ends_with(format::kShardSuffix)) {
     why =
-        "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "
-        "want with a pattern, '" +
-        folder + "*" + format::kShardSuffix + "'";
-  } else if (written.ends_with(format::kShardSuffix)) {
-    why =
-        "shards are being written here, or their writer was stopped; write them again, or save their intact records "
-        "with "
+        "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "
         "`dovetail recover " +
         shown + " TARGET`";
   } else {
