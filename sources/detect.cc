@@ -170,6 +170,7 @@ Result<void> check_promised_compression(ByteView head, const SourceFile& file, S
 }
 
 Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
+  if (has_shard_magic(plain)) return FileKind{SourceFormat::dovetail, Compression::none};
   const Compression compression = compression_of_tfrecord(plain, file.size());
   if (compression == Compression::snappy) return FileKind{SourceFormat::tfrecord, compression};
   const Head stored{.bytes = {plain.begin(), plain.end()}, .whole = plain.size() == file.size()};
@@ -194,11 +195,6 @@ Result<std::vector<std::byte>> read_head(const SourceFile& file) {
   return bytes;
 }
 
-Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
-  if (has_shard_magic(head)) return FileKind{SourceFormat::dovetail, Compression::none};
-  return recognise(head, file);
-}
-
 }  // namespace
 
 bool has_index(const std::string& path) {
@@ -214,7 +210,7 @@ bool is_known_as_tfrecord(const std::string& path) {
 
 Result<FileKind> detect_bytes(const SourceFile& file) {
   DOVETAIL_ASSIGN(auto head, read_head(file));
-  return detect_head(head, file);
+  return recognise(head, file);
 }
 
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
@@ -223,7 +219,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   const ByteView head(bytes);
   DOVETAIL_TRY(check_promised_compression(head, file, wanted));
   if (wanted == SourceFormat::detect) {
-    auto kind = detect_head(head, file);
+    auto kind = recognise(head, file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;
     const SourceFormat promised = format_promised_by(file.path());
     if (promised == SourceFormat::detect || promised == kind->format) return kind;

@@ -213,11 +213,9 @@ class IdxOpener final : public FileOpener {
     if (!labels) return std::nullopt;
     Schema schema;
     for (const IdxItems* const of : {&*items, *labels ? &**labels : nullptr}) {
-      if (of == nullptr) continue;
-      auto column = column_of(of->layout());
-      if (!column) return std::nullopt;
-      schema.columns.push_back(std::move(*column));
+      if (of != nullptr) schema.columns.push_back(column_of(of->layout()));
     }
+    if (!validate(schema)) return std::nullopt;
     return schema;
   }
 

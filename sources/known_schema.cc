@@ -11,13 +11,6 @@ namespace dovetail::detail {
 
 namespace {
 
-std::optional<Column> valid(Column column) {
-  Schema schema;
-  schema.columns.push_back(std::move(column));
-  if (!validate(schema)) return std::nullopt;
-  return std::move(schema.columns.front());
-}
-
 // NumPy's names of dtypes.
 std::optional<Dtype> dtype_named(std::string_view name) {
   using Named = std::pair<std::string_view, Dtype>;
@@ -70,12 +63,12 @@ Column column_of(const MdsColumn& column) {
 
 }  // namespace
 
-std::optional<Column> column_of(const IdxLayout& layout) {
+Column column_of(const IdxLayout& layout) {
   if (layout.sizes.size() == 1) {
     const bool real = layout.dtype == Dtype::f32 || layout.dtype == Dtype::f64;
-    return Column{.name = "label", .dtype = real ? Dtype::f32 : Dtype::i64};
+    return {.name = "label", .dtype = real ? Dtype::f32 : Dtype::i64};
   }
-  return valid({.name = "image", .dtype = layout.dtype, .shape = {layout.sizes.begin() + 1, layout.sizes.end()}});
+  return {.name = "image", .dtype = layout.dtype, .shape = {layout.sizes.begin() + 1, layout.sizes.end()}};
 }
 
 std::optional<Schema> schema_of(const MdsIndex& index) {

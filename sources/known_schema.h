@@ -14,9 +14,9 @@
 
 namespace dovetail::detail {
 
-/// Of the items of an IDX file: `label` for single numbers, else `image`; empty if a schema cannot
-/// express it.
-std::optional<Column> column_of(const IdxLayout& layout);
+/// Of the items of an IDX file: `label` for single numbers, else `image`. A schema may not be able
+/// to express it.
+Column column_of(const IdxLayout& layout);
 
 /// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts
 /// for the rest. Empty if shards differ.
