@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -20,6 +19,7 @@
 
 #include "format/layout.h"
 #include "format/staging_names.h"
+#include "format/text/hex.h"
 #include "format/try.h"
 #include "recover/salvage_file.h"
 #include "recover/shard_recovery.h"
@@ -123,12 +123,11 @@ void lose_other_datasets(const std::string& folder, Candidates& candidates, Reco
   const std::optional<std::uint32_t> taken = fullest_dataset(candidates);
   std::erase_if(candidates, [&](const Candidate& candidate) {
     if (!candidate.file_id || dataset_half(*candidate.file_id) == taken) return false;
-    std::array<char, 9> half{};
-    std::snprintf(half.data(), half.size(), "%08x", static_cast<unsigned>(dataset_half(*candidate.file_id)));
     const std::string path = path_in(folder, candidate);
     listing.lost.push_back({.file = path,
                             .bytes = candidate.bytes,
-                            .reason = "a shard of another dataset (id half " + std::string(half.data()) +
+                            .reason = "a shard of another dataset (id half " +
+                                      format::hex64(*candidate.file_id).substr(0, 8) +
                                       "); its number of records is unknown"});
     listing.foreign.push_back(path);
     return true;

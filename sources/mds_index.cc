@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include <boost/json/parse.hpp>
@@ -91,14 +92,10 @@ std::optional<std::vector<MdsColumn>> columns_of(const json::object& shard) {
   return columns;
 }
 
-bool leads_out(std::string_view name) {
-  if (name.empty() || name.front() == '/' || name.find('\0') != std::string_view::npos) return true;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    if (name.substr(begin, end - begin) == "..") return true;
-    begin = end + 1;
-  }
-  return false;
+bool leads_out(const std::string& name) {
+  const std::filesystem::path path(name);
+  return path.empty() || path.is_absolute() || name.find('\0') != std::string::npos ||
+         std::find(path.begin(), path.end(), "..") != path.end();
 }
 
 Error malformed(const std::string& what, const std::string& path) {
