@@ -179,14 +179,7 @@ DatasetId ConversionSpec::derived_id() const {
     if (!name.starts_with(kLocal)) shared.add(name, value);
   }
   const std::string text = shared.to_text();
-  const Hash128 hash = hash128(as_bytes(text));
-  DatasetId id;
-  static_assert(sizeof(id.bytes) == sizeof(hash.high) + sizeof(hash.low));
-  for (std::size_t i = 0; i < 8; ++i) {
-    id.bytes[i] = static_cast<std::uint8_t>(hash.high >> (56 - 8 * i));
-    id.bytes[8 + i] = static_cast<std::uint8_t>(hash.low >> (56 - 8 * i));
-  }
-  return id;
+  return *DatasetId::from_hex(hash128(as_bytes(text)).to_hex());
 }
 
 Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, const SourceOptions& options) {

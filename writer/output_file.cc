@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "format/staging_names.h"
+#include "format/text/hex.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -40,11 +41,8 @@ std::string partial_name_begin(const std::string& name) {
 }
 
 std::string random_partial_name(const std::string& name) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device source;
-  std::string suffix;
-  for (std::uint32_t word = source(), i = 0; i < 8; ++i, word >>= 4) suffix += kDigits[word & 15];
-  return partial_name_begin(name) + std::to_string(::getpid()) + '-' + suffix;
+  return partial_name_begin(name) + std::to_string(::getpid()) + '-' + format::hex64(source()).substr(8);
 }
 
 int link_without_replacing(int folder, const char* from, const char* to) noexcept {
