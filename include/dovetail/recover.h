@@ -76,8 +76,7 @@ struct DOVETAIL_EXPORT RecoverReport {
 ///
 /// Datasets:
 /// - The order of the shards is kept. With a good manifest their numbers are kept too: a lost shard
-///   becomes an empty one. A shard beside the manifest under another name is found by its file id,
-///   and reported in `lost`.
+///   becomes an empty one, also if it lies there under another name than in the manifest.
 /// - Without a good manifest, the shards are `*.dvt` and `.*.dvt.partial-*` in the folder, by their
 ///   numbers. Of several datasets the one with the most numbers is taken; files of the others are
 ///   in `lost`.
