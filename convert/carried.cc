@@ -25,8 +25,8 @@ namespace dovetail::detail {
 namespace {
 
 // Returns the value of all sources if they agree, and otherwise the default value.
-template <class Value>
-Value common(const InputLine& line, Value LineSource::*value) {
+template <class Value, class Holder>
+Value common(const InputLine& line, Value Holder::*value) {
   const auto& sources = line.sources();
   const Value& first = sources.front().*value;
   const bool alike =

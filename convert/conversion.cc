@@ -304,8 +304,8 @@ void Conversion::add_input(ConvertReport& report) const {
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
     report.formats.push_back(source.format);
-    report.sources.push_back(
-        {options_.sources[i], source.format, source.left_out, source.classes, source.columns, source.unmatched});
+    report.sources.push_back(source);
+    report.sources.back().path = options_.sources[i];
     for (CsvColumn& column : report.sources.back().columns) column.reason = files_->renamed(column.reason);
   }
 }

@@ -48,18 +48,13 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
     if (source.format() == SourceFormat::dovetail) {
       DOVETAIL_TRY(check_shards_agree(path, options));
     }
-    LineSource known{path,
-                     source.format(),
+    LineSource known{{path, source.format(), source.left_out(), source.classes(), source.columns(), source.unmatched()},
                      source.files(),
                      line.bytes_,
                      source.input_bytes(),
                      source.record_type(),
                      source.metadata(),
-                     source.schema(),
-                     source.left_out(),
-                     source.classes(),
-                     source.columns(),
-                     source.unmatched()};
+                     source.schema()};
     DOVETAIL_TRY(check_goes_with(line.sources_, known));
     line.sources_.push_back(std::move(known));
     if (auto joined = join(columns, source.file(), source.columns()); !joined) {

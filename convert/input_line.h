@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <dovetail/bytes.h>
+#include <dovetail/convert.h>
 #include <dovetail/error.h>
 #include <dovetail/record_source.h>
 
@@ -21,9 +22,7 @@
 namespace dovetail::detail {
 
 /// A source of a conversion, as it was when the conversion began.
-struct LineSource {
-  std::string path;
-  SourceFormat format = SourceFormat::detect;
+struct LineSource : ConvertedSource {
   std::uint64_t files = 0;
   std::uint64_t before = 0;  ///< Input bytes of the sources before it.
   std::uint64_t bytes = 0;
@@ -31,11 +30,6 @@ struct LineSource {
   std::string record_type = {};
   std::map<std::string, std::string> metadata = {};
   std::optional<Schema> schema = {};
-  // For the report.
-  LeftOut left_out = {};
-  std::vector<std::string> classes = {};
-  std::vector<CsvColumn> columns = {};
-  std::vector<std::string> unmatched = {};
 };
 
 /// The sources of a conversion laid end to end: one line of input bytes, on which every record has
