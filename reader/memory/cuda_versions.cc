@@ -56,9 +56,7 @@ Result<int> device_of(cudaStream_t stream) {
 Result<int> device_of_by_driver(cudaStream_t stream) {
   int device = 0;
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
-    if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
-      return asked.error();
-    }
+    DOVETAIL_TRY(cuda_result("cudaGetDevice", cudaGetDevice(&device)));
     return device;
   }
   DOVETAIL_ASSIGN(const auto context_of, driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020));
@@ -67,16 +65,11 @@ Result<int> device_of_by_driver(cudaStream_t stream) {
   DOVETAIL_ASSIGN(const auto pop, driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000));
 
   CUcontext context = nullptr;
-  if (Result<void> asked = driver_result("cuStreamGetCtx", (context_of)(stream, &context)); !asked.has_value()) {
-    return asked.error();
-  }
-  if (Result<void> pushed = driver_result("cuCtxPushCurrent", (push)(context)); !pushed.has_value()) {
-    return pushed.error();
-  }
+  DOVETAIL_TRY(driver_result("cuStreamGetCtx", (context_of)(stream, &context)));
+  DOVETAIL_TRY(driver_result("cuCtxPushCurrent", (push)(context)));
   const Result<void> asked = driver_result("cuCtxGetDevice", (device_of_current)(&device));
-  const Result<void> popped = driver_result("cuCtxPopCurrent", (pop)(&context));
-  if (!asked.has_value()) return asked.error();
-  if (!popped.has_value()) return popped.error();
+  DOVETAIL_TRY(driver_result("cuCtxPopCurrent", (pop)(&context)));
+  DOVETAIL_TRY(asked);
   return device;
 }
 

@@ -58,9 +58,7 @@ DeviceEvents::~DeviceEvents() {
 
 Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_default_stream) {
   int current = 0;
-  if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&current)); !asked.has_value()) {
-    return asked.error();
-  }
+  DOVETAIL_TRY(cuda_result("cudaGetDevice", cudaGetDevice(&current)));
   if (stream.handle == nullptr && device_of_default_stream >= 0 && current != device_of_default_stream) {
     return Error(Errc::invalid_option, "the default stream is ambiguous: the slots are registered for device " +
                                            std::to_string(device_of_default_stream) + ", but device " +
@@ -82,22 +80,15 @@ Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_defa
   }
   if (event.handle == nullptr) {
     cudaEvent_t created = nullptr;
-    if (Result<void> made =
-            cuda_result("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&created, cudaEventDisableTiming));
-        !made.has_value()) {
-      return made.error();
-    }
+    DOVETAIL_TRY(cuda_result("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&created, cudaEventDisableTiming)));
     event.handle = created;
   }
-  if (Result<void> recorded = cuda_result("cudaEventRecord", cudaEventRecord(handle_of(event), handle));
-      !recorded.has_value()) {
+  Result<void> recorded = cuda_result("cudaEventRecord", cudaEventRecord(handle_of(event), handle));
+  // If a capture has begun meanwhile, the event belongs to its graph and does not count.
+  if (recorded.has_value()) recorded = outside_capture(handle);
+  if (!recorded.has_value()) {
     give_back(event);
     return recorded.error();
-  }
-  // If a capture has begun meanwhile, the event belongs to its graph and does not count.
-  if (Result<void> free = outside_capture(handle); !free.has_value()) {
-    give_back(event);
-    return free.error();
   }
   watch_for_end_of_process();
   return event;

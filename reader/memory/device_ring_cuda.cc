@@ -25,13 +25,9 @@ Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int device, std::uint32_t s
     return Error(Errc::invalid_option, "device slabs beyond the address space");
   }
   int devices = 0;
-  if (Result<void> counted = cuda_result("cudaGetDeviceCount", cudaGetDeviceCount(&devices)); !counted.has_value()) {
-    return counted.error();
-  }
+  DOVETAIL_TRY(cuda_result("cudaGetDeviceCount", cudaGetDeviceCount(&devices)));
   if (device < 0) {
-    if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
-      return asked.error();
-    }
+    DOVETAIL_TRY(cuda_result("cudaGetDevice", cudaGetDevice(&device)));
   }
   if (device >= devices) {
     return Error(Errc::device_failed, "there is no CUDA device " + std::to_string(device) + "; this process sees " +
@@ -43,7 +39,7 @@ Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int device, std::uint32_t s
     allocated = cuda_result("cudaSetDevice", current);
     if (allocated.has_value()) allocated = ring->allocate();
   });
-  if (!allocated.has_value()) return allocated.error();
+  DOVETAIL_TRY(allocated);
   watch_for_end_of_process();
   return ring;
 }
@@ -56,18 +52,12 @@ DeviceRing::DeviceRing(int device, std::uint32_t slabs, std::size_t slab_bytes)
 
 Result<void> DeviceRing::allocate() try {
   cudaStream_t stream = nullptr;
-  if (Result<void> made =
-          cuda_result("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-      !made.has_value()) {
-    return made;
-  }
+  DOVETAIL_TRY(cuda_result("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
   copies_.handle = stream;
   void* memory = nullptr;
   const std::string call = "cudaMalloc of " + std::to_string(slabs_ * slab_bytes_) + " bytes for batches";
   const OutsideCaptures outside;
-  if (Result<void> made = cuda_result(call.c_str(), cudaMalloc(&memory, slabs_ * slab_bytes_)); !made.has_value()) {
-    return made;
-  }
+  DOVETAIL_TRY(cuda_result(call.c_str(), cudaMalloc(&memory, slabs_ * slab_bytes_)));
   memory_ = static_cast<std::byte*>(memory);
   return {};
 } catch (const std::exception& failure) {
@@ -137,11 +127,8 @@ Result<void> DeviceRing::wait_for_users(Free& free) {
 
 Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) try {
   DOVETAIL_TRY(wait_for_users(lease.slot_));
-  if (Result<void> copies = cuda_result("cudaMemcpyAsync", cudaMemcpyAsync(lease.slab_, from.data(), from.size(),
-                                                                           cudaMemcpyHostToDevice, handle_of(copies_)));
-      !copies.has_value()) {
-    return copies;
-  }
+  DOVETAIL_TRY(cuda_result("cudaMemcpyAsync", cudaMemcpyAsync(lease.slab_, from.data(), from.size(),
+                                                              cudaMemcpyHostToDevice, handle_of(copies_))));
   DOVETAIL_ASSIGN(const DeviceEvent copied, events_.record(copies_));
   lease.copied_ = copied;
   return {};
@@ -224,14 +211,12 @@ bool DeviceLease::ready() const noexcept {
 }
 
 Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try {
-  if (Result<void> made = cuda_result("cudaSetDevice", static_cast<cudaError_t>(current)); !made.has_value())
-    return made;
+  DOVETAIL_TRY(cuda_result("cudaSetDevice", static_cast<cudaError_t>(current)));
   const auto handle = static_cast<cudaStream_t>(stream);
   DOVETAIL_TRY(outside_capture(handle));
-  const Result<int> device = device_of(handle);
-  if (!device.has_value()) return device.error();
-  if (*device != ring_->device_) {
-    return Error(Errc::invalid_option, "the stream belongs to device " + std::to_string(*device) +
+  DOVETAIL_ASSIGN(const int device, device_of(handle));
+  if (device != ring_->device_) {
+    return Error(Errc::invalid_option, "the stream belongs to device " + std::to_string(device) +
                                            ", but the batch is on device " + std::to_string(ring_->device_));
   }
   const std::lock_guard lock(mutex_);
