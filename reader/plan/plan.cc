@@ -7,6 +7,7 @@
 
 #include <dovetail/state.h>
 
+#include "format/try.h"
 #include "reader/plan/epoch_layout.h"
 #include "reader/plan/hash_words.h"
 #include "reader/plan/plan_builder.h"
@@ -17,18 +18,16 @@ namespace dovetail {
 Plan::Plan(std::shared_ptr<const detail::PlanFacts> facts) : facts_(std::move(facts)) {}
 
 Result<Plan> Plan::make(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options) {
-  auto facts = detail::make_facts(std::move(dataset), options);
-  if (!facts) return facts.error();
-  if (auto checked = detail::check_epochs(*facts); !checked) return checked.error();
-  return Plan(std::make_shared<const detail::PlanFacts>(std::move(*facts)));
+  DOVETAIL_ASSIGN(auto facts, detail::make_facts(std::move(dataset), options));
+  DOVETAIL_TRY(detail::check_epochs(facts));
+  return Plan(std::make_shared<const detail::PlanFacts>(std::move(facts)));
 }
 
 Result<Plan> Plan::resume(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options, const State& state) {
-  auto facts = detail::resume_facts(std::move(dataset), options, state);
-  if (!facts) return facts.error();
-  if (auto checked = detail::check_epochs(*facts); !checked) return checked.error();
-  Plan plan(std::make_shared<const detail::PlanFacts>(std::move(*facts)));
-  if (auto checked = detail::check_start(plan.facts_); !checked) return checked.error();
+  DOVETAIL_ASSIGN(auto facts, detail::resume_facts(std::move(dataset), options, state));
+  DOVETAIL_TRY(detail::check_epochs(facts));
+  Plan plan(std::make_shared<const detail::PlanFacts>(std::move(facts)));
+  DOVETAIL_TRY(detail::check_start(plan.facts_));
   return plan;
 }
 
@@ -67,42 +66,36 @@ std::uint64_t Plan::plan_checksum(Position begin) const noexcept {
 }
 
 Result<EpochPlan> Plan::epoch(std::uint32_t epoch) const {
-  auto layout = detail::make_layout(facts_, epoch);
-  if (!layout) return layout.error();
-  return EpochPlan(std::move(*layout));
+  DOVETAIL_ASSIGN(auto layout, detail::make_layout(facts_, epoch));
+  return EpochPlan(std::move(layout));
 }
 
 Result<std::uint64_t> Plan::steps(std::uint32_t epoch) const {
   if (facts_->past && facts_->past->epoch == epoch) {
-    const auto layout = detail::make_layout(facts_, epoch);
-    if (!layout) return layout.error();
-    return (*layout)->steps;
+    DOVETAIL_ASSIGN(const auto layout, detail::make_layout(facts_, epoch));
+    return layout->steps;
   }
   if (facts_->lengths) return detail::count_steps(*facts_, facts_->grid, *facts_->lengths);
-  const auto lengths = detail::lane_lengths(*facts_, facts_->grid, epoch);
-  if (!lengths) return lengths.error();
-  return detail::count_steps(*facts_, facts_->grid, *lengths);
+  DOVETAIL_ASSIGN(const auto lengths, detail::lane_lengths(*facts_, facts_->grid, epoch));
+  return detail::count_steps(*facts_, facts_->grid, lengths);
 }
 
 Result<std::uint64_t> Plan::total_steps(std::uint32_t epochs) const {
   std::uint64_t total = 0;
   std::uint32_t planned = 0;
   if (facts_->lengths) {
-    const auto each = detail::count_steps(*facts_, facts_->grid, *facts_->lengths);
-    if (!each) return each.error();
-    if (detail::product_overflows(*each, epochs)) {
-      return Error(Errc::invalid_option, "epochs = " + std::to_string(epochs) + " of " + std::to_string(*each) +
+    DOVETAIL_ASSIGN(const auto each, detail::count_steps(*facts_, facts_->grid, *facts_->lengths));
+    if (detail::product_overflows(each, epochs)) {
+      return Error(Errc::invalid_option, "epochs = " + std::to_string(epochs) + " of " + std::to_string(each) +
                                              " steps are out of range: fewer than 2^64 steps are allowed");
     }
-    total = *each * epochs;
+    total = each * epochs;
     planned = epochs;
   }
   for (; planned < epochs; ++planned) {
-    const auto lengths = detail::lane_lengths(*facts_, facts_->grid, planned);
-    if (!lengths) return lengths.error();
-    const auto each = detail::count_steps(*facts_, facts_->grid, *lengths);
-    if (!each) return each.error();
-    total += *each;
+    DOVETAIL_ASSIGN(const auto lengths, detail::lane_lengths(*facts_, facts_->grid, planned));
+    DOVETAIL_ASSIGN(const auto each, detail::count_steps(*facts_, facts_->grid, lengths));
+    total += each;
   }
   return total;
 }
@@ -111,12 +104,11 @@ Result<State> Plan::state(Position position) const {
   State state = detail::state_of(*facts_, position.epoch);
   const std::uint64_t past = state.position().step;
   if (position.step == past) return state;
-  const auto steps = this->steps(position.epoch);
-  if (!steps) return steps.error();
-  if (position.step > *steps || position.step < past) {
+  DOVETAIL_ASSIGN(const auto steps, this->steps(position.epoch));
+  if (position.step > steps || position.step < past) {
     return Error(Errc::invalid_option,
                  "step = " + std::to_string(position.step) + " of epoch " + std::to_string(position.epoch) +
-                     " is out of range: " + std::to_string(past) + " to " + std::to_string(*steps) + " are possible");
+                     " is out of range: " + std::to_string(past) + " to " + std::to_string(steps) + " are possible");
   }
   state.phases.back().steps += position.step - past;
   return state;

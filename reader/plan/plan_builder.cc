@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 namespace {
 
@@ -52,10 +54,9 @@ Result<void> replay(const EpochPast& past, EpochLayout& layout, std::uint64_t fi
 
 Result<void> check_epochs(PlanFacts& facts) {
   if (facts.lanes_vary()) return check_files(facts);
-  Result<LaneLengths> planned = lane_lengths(facts, facts.grid, 0);
-  if (!planned) return planned.error();
-  if (auto steps = count_steps(facts, facts.grid, *planned); !steps) return steps.error();
-  facts.lengths = std::move(*planned);
+  DOVETAIL_ASSIGN(LaneLengths lengths, lane_lengths(facts, facts.grid, 0));
+  DOVETAIL_TRY(count_steps(facts, facts.grid, lengths));
+  facts.lengths = std::move(lengths);
   return {};
 }
 
@@ -71,7 +72,7 @@ Result<std::shared_ptr<const EpochLayout>> make_layout(const std::shared_ptr<con
   if (!steps) return past == nullptr ? steps.error() : impossible_base(epoch, base);
   auto layout = std::make_shared<EpochLayout>(facts, epoch, base, std::move(*lengths));
   if (past != nullptr) {
-    if (auto replayed = replay(*past, *layout, *steps); !replayed) return replayed.error();
+    DOVETAIL_TRY(replay(*past, *layout, *steps));
   } else {
     layout->steps = *steps;
     layout->lane_outputs = *steps * base.rows_per_lane;
@@ -80,11 +81,10 @@ Result<std::shared_ptr<const EpochLayout>> make_layout(const std::shared_ptr<con
 }
 
 Result<void> check_start(const std::shared_ptr<const PlanFacts>& facts) {
-  const auto layout = make_layout(facts, facts->start.epoch);
-  if (!layout) return layout.error();
-  if (facts->start.step <= (*layout)->steps) return {};
+  DOVETAIL_ASSIGN(const auto layout, make_layout(facts, facts->start.epoch));
+  if (facts->start.step <= layout->steps) return {};
   return impossible_past(facts->start.epoch, facts->past ? facts->past->phases.size() : 0,
-                         facts->start.step - (*layout)->past_steps, (*layout)->steps - (*layout)->past_steps);
+                         facts->start.step - layout->past_steps, layout->steps - layout->past_steps);
 }
 
 State state_of(const PlanFacts& facts, std::uint32_t epoch) {

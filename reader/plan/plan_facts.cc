@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/plan/hash_words.h"
 #include "reader/plan/lane_runs.h"
 #include "reader/plan/wide_math.h"
@@ -47,8 +48,8 @@ Result<void> check_ranges(const PlanOptions& options) {
     return out_of_range("open_runs", options.open_runs, one_to(kMaxOpenRuns));
   }
   if (options.pool == 0 || options.pool > kMaxPool) return out_of_range("pool", options.pool, one_to(kMaxPool));
-  if (auto known = check_enum("order", options.order, OrderKind::global); !known) return known;
-  if (auto known = check_enum("assign", options.assign, Assign::runs); !known) return known;
+  DOVETAIL_TRY(check_enum("order", options.order, OrderKind::global));
+  DOVETAIL_TRY(check_enum("assign", options.assign, Assign::runs));
   return check_enum("tail", options.tail, Tail::wrap);
 }
 
@@ -123,9 +124,7 @@ Result<void> make_sources(PlanFacts& facts) {
   }
   std::vector<std::uint32_t> counts = dataset.source_shards;
   if (counts.empty()) counts.push_back(shards);
-  auto entries = make_entries(mix, counts.size());
-  if (!entries) return entries.error();
-  facts.mix = std::move(*entries);
+  DOVETAIL_ASSIGN(facts.mix, make_entries(mix, counts.size()));
   std::uint64_t first = 0;
   for (const std::uint32_t count : counts) {
     if (count > shards - first) break;
@@ -233,21 +232,19 @@ Hash128 state_content(const PlanFacts& facts) noexcept {
 
 Result<PlanFacts> make_facts(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options) {
   if (dataset == nullptr) return Error(Errc::empty_input, "no dataset is given");
-  if (auto checked = check_ranges(options); !checked) return checked.error();
-  if (auto checked = check_together(options); !checked) return checked.error();
+  DOVETAIL_TRY(check_ranges(options));
+  DOVETAIL_TRY(check_together(options));
   PlanFacts facts;
   facts.dataset = std::move(dataset);
   facts.options = options;
-  if (auto derived = derive_lanes(facts); !derived) return derived.error();
-  if (auto counted = count_records(facts); !counted) return counted.error();
-  if (auto made = make_sources(facts); !made) return made.error();
+  DOVETAIL_TRY(derive_lanes(facts));
+  DOVETAIL_TRY(count_records(facts));
+  DOVETAIL_TRY(make_sources(facts));
   for (const Source& source : facts.sources) {
     const std::span<const ShardShape> shards(facts.dataset->shards);
-    if (auto checked = check_odd_runs(shards.subspan(source.first_shard, source.shards)); !checked) {
-      return checked.error();
-    }
+    DOVETAIL_TRY(check_odd_runs(shards.subspan(source.first_shard, source.shards)));
     if (options.assign != Assign::runs) continue;
-    if (auto checked = check_one_run(facts, source); !checked) return checked.error();
+    DOVETAIL_TRY(check_one_run(facts, source));
   }
   derive_ids(facts);
   return facts;

@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "format/try.h"
+#include "format/words/plan_words.h"
 #include "reader/plan/plan_builder.h"
 
 namespace dovetail::detail {
 namespace {
 
-const char* name_of(OrderKind order) {
-  constexpr const char* kNames[] = {"shuffle", "sequential", "global"};
-  return kNames[static_cast<std::size_t>(order)];
-}
-const char* name_of(Assign assign) {
-  constexpr const char* kNames[] = {"even", "files", "runs"};
-  return kNames[static_cast<std::size_t>(assign)];
-}
-const char* name_of(Tail tail) {
-  constexpr const char* kNames[] = {"drop", "pad", "wrap"};
-  return kNames[static_cast<std::size_t>(tail)];
-}
-std::string name_of(std::uint64_t number) {
-  return std::to_string(number);
-}
-
 /// Collects the differences between a state and the options of the plan that continues from it.
 class Differences {
  public:
-  template <class Value>
-  void compare(const char* name, Value options, Value state) {
+  void compare(const char* name, std::string_view options, std::string_view state) {
     if (options == state) return;
-    add(std::string(name) + " is " + name_of(options) + ", but was " + name_of(state) + " when the state was taken");
+    add(std::string(name).append(" is ").append(options).append(", but was ").append(state) +
+        " when the state was taken");
+  }
+  void compare(const char* name, std::uint64_t options, std::uint64_t state) {
+    compare(name, std::to_string(options), std::to_string(state));
   }
   void add(const std::string& difference) { text_ += (text_.empty() ? "" : "; ") + difference; }
 
@@ -56,12 +46,13 @@ Result<void> compare(const PlanFacts& facts, const State& state) {
     differences.add("this is another dataset: its fingerprint is " + content.to_hex() + ", the state has " +
                     state.content.to_hex());
   }
-  differences.compare("order", options.order, state.order);
-  differences.compare("assign", options.assign, state.assign);
-  differences.compare("tail", options.tail, state.tail);
-  differences.compare("sticky", std::uint64_t{options.sticky}, std::uint64_t{state.sticky});
-  differences.compare("open_runs", std::uint64_t{options.open_runs}, std::uint64_t{state.open_runs});
-  differences.compare("pool", std::uint64_t{options.pool}, std::uint64_t{state.pool});
+  using namespace format;  // words
+  differences.compare("order", word_of(kOrderWords, options.order), word_of(kOrderWords, state.order));
+  differences.compare("assign", word_of(kAssignWords, options.assign), word_of(kAssignWords, state.assign));
+  differences.compare("tail", word_of(kTailWords, options.tail), word_of(kTailWords, state.tail));
+  differences.compare("sticky", options.sticky, state.sticky);
+  differences.compare("open_runs", options.open_runs, state.open_runs);
+  differences.compare("pool", options.pool, state.pool);
   differences.compare("seed", options.seed, state.seed);
   return differences.result();
 }
@@ -78,14 +69,13 @@ bool fits(const PlanOptions& options, const State::Phase& phase) {
 
 Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options,
                                const State& state) {
-  if (auto checked = check_state(state); !checked) return checked.error();
+  DOVETAIL_TRY(check_state(state));
   const State::Phase present = state.phases.back();
   const bool same_lanes = fits(options, present);
   PlanOptions continued = options;
   if (same_lanes) continued.lanes = present.lanes;
-  Result<PlanFacts> facts = make_facts(std::move(dataset), continued);
-  if (!facts) return facts.error();
-  if (auto compared = compare(*facts, state); !compared) return compared.error();
+  DOVETAIL_ASSIGN(PlanFacts facts, make_facts(std::move(dataset), continued));
+  DOVETAIL_TRY(compare(facts, state));
 
   EpochPast past{state.epoch, state.phases};
   // A phase without steps took nothing from the rest before it.
@@ -97,10 +87,10 @@ Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, cons
                      std::to_string(std::uint64_t{present.lanes} * present.rows_per_lane) +
                      " rows per step, or begin epoch " + std::to_string(std::uint64_t{state.epoch} + 1));
   }
-  facts->start = state.position();
-  facts->changed_at_start = !same_lanes && !past.phases.empty();
-  if (!past.phases.empty()) facts->past = std::move(past);
-  derive_ids(*facts);
+  facts.start = state.position();
+  facts.changed_at_start = !same_lanes && !past.phases.empty();
+  if (!past.phases.empty()) facts.past = std::move(past);
+  derive_ids(facts);
   return facts;
 }
 

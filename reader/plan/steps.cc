@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "format/try.h"
 #include "reader/plan/plan_facts.h"
 #include "reader/plan/shard_line.h"
 #include "reader/plan/wide_math.h"
@@ -73,9 +74,8 @@ Result<LaneLengths> mixed_lengths(const PlanFacts& facts, const LaneGrid& grid) 
       parts[source] = LaneLengths::even(facts.sources[source].records, grid.lanes).length(lane);
     }
     if (parts != last_parts) {
-      const Result<std::uint64_t> rows = schedule.rows(facts.options.mix, parts);
-      if (!rows) return rows.error();
-      lengths.push_back(*rows);
+      DOVETAIL_ASSIGN(const std::uint64_t rows, schedule.rows(facts.options.mix, parts));
+      lengths.push_back(rows);
       last_parts = parts;
     } else {
       lengths.push_back(lengths.back());
@@ -113,7 +113,7 @@ Result<void> check_files(const PlanFacts& facts) {
 }
 
 Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths) {
-  if (auto checked = check_fewest(facts, grid, lengths.fewest()); !checked) return checked.error();
+  DOVETAIL_TRY(check_fewest(facts, grid, lengths.fewest()));
   if (facts.options.tail == Tail::drop) return lengths.fewest() / grid.rows_per_lane;
   return divide_up(lengths.most(), grid.rows_per_lane);
 }

@@ -11,7 +11,7 @@ ALLOWED = {
     "include/dovetail": [],
     "format": ["format"],
     "writer": ["format", "writer"],
-    "reader/plan": ["reader/plan"],
+    "reader/plan": ["format", "reader/plan"],
     "reader/analysis": ["reader/plan", "reader/analysis"],
     "reader/storage": ["format", "reader/storage"],
     "reader/dataset": ["format", "reader/plan", "reader/storage", "reader/dataset"],

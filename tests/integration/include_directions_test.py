@@ -15,7 +15,7 @@ WRONG = {
     "format/a.cc": "writer/block_cutter.h",
     "writer/a.cc": "reader/dataset/shard_file.h",
     "reader/delivery/a.cc": "writer/block_cutter.h",
-    "reader/plan/a.cc": "format/layout.h",
+    "reader/plan/a.cc": "reader/storage/storage.h",
     "reader/dataset/a.cc": "reader/delivery/step.h",
     "reader/walk/a.cc": "reader/storage/storage.h",
     "convert/a.cc": "reader/dataset/shard_file.h",
