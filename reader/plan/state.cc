@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "reader/plan/base64url.h"
+#include "format/text/base64.h"
+#include "format/try.h"
 #include "reader/plan/hash_words.h"
 #include "reader/plan/plan_builder.h"
 #include "reader/plan/plan_facts.h"
@@ -169,12 +170,12 @@ Result<State> State::from_bytes(ByteView bytes) {
     phase.rows_per_lane = reader.take32();
     state.phases.push_back(phase);
   }
-  if (auto checked = detail::check_state(state); !checked) return checked.error();
+  DOVETAIL_TRY(detail::check_state(state));
   return state;
 }
 
 std::string State::to_text() const {
-  return std::string(kTextPrefix) + detail::to_base64url(to_bytes());
+  return std::string(kTextPrefix) + format::to_base64url(to_bytes());
 }
 
 Result<State> State::from_text(std::string_view text) {
@@ -184,7 +185,7 @@ Result<State> State::from_text(std::string_view text) {
   if (text.substr(0, kTextPrefix.size()) != kTextPrefix) {
     return bad_state(text.empty() ? "it is empty" : "it has another beginning");
   }
-  const auto bytes = detail::from_base64url(text.substr(kTextPrefix.size()));
+  const auto bytes = format::from_base64url(text.substr(kTextPrefix.size()));
   if (!bytes) return bad_state("it has a character outside base64url, or one is missing");
   return from_bytes(*bytes);
 }

@@ -41,7 +41,21 @@ TEST(Base64Test, IsThatOfRfc4648) {
       {"foobar", "Zm9vYmFy"},
       {"\xFB\xFF\xFE", "+//+"},
   };
-  for (const auto& [bytes, text] : kVectors) EXPECT_EQ(to_base64(as_bytes(bytes)), text);
+  for (const auto& [bytes, text] : kVectors) {
+    EXPECT_EQ(to_base64(as_bytes(bytes)), text);
+    std::string url(text.substr(0, text.find('=')));
+    for (char& digit : url) digit = digit == '+' ? '-' : digit == '/' ? '_' : digit;
+    EXPECT_EQ(to_base64url(as_bytes(bytes)), url);
+    const auto back = from_base64url(url);
+    ASSERT_TRUE(back.has_value()) << url;
+    EXPECT_EQ(as_chars(*back), bytes);
+  }
+}
+
+TEST(Base64Test, RefusesWhatItCannotHaveWritten) {
+  for (const char* text : {"Z", "Zh", "Zm9", "Zg==", "Zm9v+", "Zm9v Zm9v"}) {
+    EXPECT_EQ(from_base64url(text), std::nullopt) << text;
+  }
 }
 
 TEST(CountOfTest, HasAPluralForAllNumbersButOne) {
