@@ -6,17 +6,34 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include <dovetail/batch.h>
 
+#include "format/process_mark.h"
 #include "format/try.h"
-#include "reader/memory/numa.h"
-#include "reader/memory/populate.h"
+#include "reader/memory/pages.h"
 
 namespace dovetail::detail {
+
+namespace {
+
+/// A mapping, and its registration. If unregistering fails, the mapping stays, because a device may
+/// still use it.
+struct Mapping {
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (!bytes.empty() && registration.unregister()) ::munmap(bytes.data(), bytes.size());
+  }
+
+  std::span<std::byte> bytes;
+  HostRegistration registration;
+};
+
+}  // namespace
 
 Result<HostMemory> HostMemory::make(std::size_t bytes, const HostMemoryOptions& options) {
   if (bytes == 0) return Error(Errc::invalid_option, "slots of 0 bytes");
@@ -34,24 +51,26 @@ Result<HostMemory> HostMemory::map(std::size_t bytes, const HostMemoryOptions& o
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > SIZE_MAX - page) return Error(Errc::invalid_option, "slots beyond the address space");
   const std::size_t size = (bytes + page - 1) / page * page;
-  void* mapping = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto owner = std::make_shared<Mapping>();
+  void* const mapping = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
     return Error::from_errno(errno, "cannot map " + std::to_string(size) + " bytes for batches");
   }
   HostMemory memory;
-  memory.begin_ = static_cast<std::byte*>(mapping);
-  memory.size_ = size;
+  memory.bytes_ = owner->bytes = {static_cast<std::byte*>(mapping), size};
+  memory.owner_ = owner;
   // A kernel without huge pages refuses both calls, which has the wanted effect.
   if (options.huge_pages) (void)::madvise(mapping, size, MADV_HUGEPAGE);
   if (options.refuse_huge_pages) (void)::madvise(mapping, size, MADV_NOHUGEPAGE);
   if (options.registration == Registration::off) return memory;
-  if (const Result<void> registered = memory.register_with_device(options); !registered.has_value()) {
+  if (const Result<void> registered = memory.register_with_device(options, owner->registration);
+      !registered.has_value()) {
     memory.note_ = registered.error().detail();
   }
   return memory;
 }
 
-Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) {
+Result<void> HostMemory::register_with_device(const HostMemoryOptions& options, HostRegistration& registration) {
   DOVETAIL_ASSIGN(const RegistrationDevice device, HostRegistration::device(options.device));
   const auto began = std::chrono::steady_clock::now();
   if (const std::optional<int> node = numa_node_of_pci(device.pci_address)) {
@@ -61,9 +80,8 @@ Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) 
   if (const Result<void> populated = populate(bytes(), options.threads); !populated.has_value()) {
     return Error(Errc::registration_failed, populated.error().to_string());
   }
-  DOVETAIL_ASSIGN(HostRegistration registration, HostRegistration::make(bytes(), device));
-  registration_ = std::move(registration);
-  (void)::madvise(begin_, size_, MADV_DONTFORK);
+  DOVETAIL_ASSIGN(registration, HostRegistration::make(bytes(), device));
+  (void)::madvise(bytes_.data(), bytes_.size(), MADV_DONTFORK);
   page_locked_ = true;
   device_ = device.number;
   registration_time_ = std::chrono::steady_clock::now() - began;
@@ -81,8 +99,7 @@ Result<HostMemory> HostMemory::adopt(std::size_t bytes, const HostMemoryOptions&
                                            std::to_string(SlabLayout::kAlignment));
   }
   HostMemory memory;
-  memory.begin_ = given.bytes.data();
-  memory.size_ = bytes;
+  memory.bytes_ = given.bytes.first(bytes);
   memory.owner_ = given.owner;
   memory.provided_ = true;
   memory.page_locked_ =
@@ -91,46 +108,8 @@ Result<HostMemory> HostMemory::adopt(std::size_t bytes, const HostMemoryOptions&
   return memory;
 }
 
-HostMemory::HostMemory(HostMemory&& other) noexcept {
-  *this = std::move(other);
-}
-
-HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
-  if (this != &other) {
-    free();
-    begin_ = std::exchange(other.begin_, nullptr);
-    size_ = std::exchange(other.size_, 0);
-    registration_ = std::move(other.registration_);
-    owner_ = std::move(other.owner_);
-    provided_ = other.provided_;
-    page_locked_ = std::exchange(other.page_locked_, false);
-    numa_node_ = other.numa_node_;
-    device_ = other.device_;
-    registration_time_ = other.registration_time_;
-    note_ = std::move(other.note_);
-  }
-  return *this;
-}
-
 void HostMemory::leave() noexcept {
-  if (owner_ != nullptr) {
-    // This pointer is never destroyed, so the owner stays.
-    new (std::nothrow) std::shared_ptr<void>(std::move(owner_));
-  }
-  registration_.abandon();
-  begin_ = nullptr;
-  size_ = 0;
-}
-
-HostMemory::~HostMemory() {
-  free();
-}
-
-void HostMemory::free() noexcept {
-  if (begin_ != nullptr && !provided_ && registration_.unregister()) ::munmap(begin_, size_);
-  owner_.reset();
-  begin_ = nullptr;
-  size_ = 0;
+  leave_alone(std::move(owner_));
 }
 
 }  // namespace dovetail::detail

@@ -31,8 +31,7 @@ struct HostMemoryOptions {
 /// it, because a child would need copies of all its pages. Other mappings get pages as they are
 /// written.
 ///
-/// Ownership: owns the mapping, or shares provided memory. If unregistering fails, the mapping
-///            stays, because a device may still use it.
+/// Ownership: owns the mapping, or shares provided memory.
 /// Threads:   move-only, not synchronised.
 class HostMemory {
  public:
@@ -42,11 +41,11 @@ class HostMemory {
   static Result<HostMemory> make(std::size_t bytes, const HostMemoryOptions& options);
 
   HostMemory() = default;
-  HostMemory(HostMemory&& other) noexcept;
-  HostMemory& operator=(HostMemory&& other) noexcept;
-  ~HostMemory();
+  HostMemory(HostMemory&&) noexcept = default;
+  HostMemory& operator=(HostMemory&&) noexcept = default;
+  ~HostMemory() = default;
 
-  std::span<std::byte> bytes() const noexcept { return {begin_, size_}; }
+  std::span<std::byte> bytes() const noexcept { return bytes_; }
   /// Whether CUDA knows the memory as page-locked.
   bool registered() const noexcept { return page_locked_; }
   /// Whether the memory was provided by the caller.
@@ -65,13 +64,10 @@ class HostMemory {
  private:
   static Result<HostMemory> map(std::size_t bytes, const HostMemoryOptions& options);
   static Result<HostMemory> adopt(std::size_t bytes, const HostMemoryOptions& options);
-  Result<void> register_with_device(const HostMemoryOptions& options);
-  void free() noexcept;
+  Result<void> register_with_device(const HostMemoryOptions& options, HostRegistration& registration);
 
-  std::byte* begin_ = nullptr;
-  std::size_t size_ = 0;
-  HostRegistration registration_;
-  std::shared_ptr<void> owner_;
+  std::span<std::byte> bytes_;
+  std::shared_ptr<void> owner_;  // frees the bytes
   bool provided_ = false;
   bool page_locked_ = false;
   int numa_node_ = -1;

@@ -45,9 +45,6 @@ class HostRegistration {
   HostRegistration& operator=(HostRegistration&& other) noexcept;
   ~HostRegistration() { unregister(); }
 
-  /// Forgets the registration without ending it.
-  void abandon() noexcept { begin_ = nullptr; }
-
   /// Ends the registration. Returns false if the driver refuses, as it does while the process ends.
   /// The range must then stay mapped, because a device may still use its physical pages.
   bool unregister() noexcept;
