@@ -10,8 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "reader/memory/numa.h"
-#include "reader/memory/populate.h"
+#include "reader/memory/pages.h"
 #include "tests/support/advice.h"
 
 namespace dovetail::detail {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The pages of fresh mappings: where they come from, and when.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +20,11 @@ std::optional<int> numa_node_of_pci(std::string_view address);
 /// worse.
 /// Needs: the range is page-aligned and has no pages yet. Errors: those of the system.
 Result<void> prefer_numa_node(std::span<std::byte> range, int node);
+
+/// Allocates the pages of a fresh mapping with several threads. Otherwise one thread would clear
+/// page after page, on first use or in the registration. The contents do not change.
+/// Needs: the range is page-aligned and writable, and no other thread uses it meanwhile. Errors:
+///        `not_enough_memory` and others of the system.
+Result<void> populate(std::span<std::byte> range, unsigned threads);
 
 }  // namespace dovetail::detail
