@@ -14,15 +14,9 @@ Batch::~Batch() {
   if (lease_ != nullptr) detail::SlotLease::hand_back(std::move(lease_));
 }
 
-Batch::Batch(Batch&& other) noexcept
-    : lease_(std::move(other.lease_)),
-      origin_(std::move(other.origin_)),
-      columns_(std::exchange(other.columns_, nullptr)),
-      slab_(std::exchange(other.slab_, nullptr)),
-      step_(other.step_),
-      epoch_(other.epoch_),
-      rows_(std::exchange(other.rows_, 0)),
-      valid_(std::exchange(other.valid_, 0)) {}
+Batch::Batch(Batch&& other) noexcept {
+  *this = std::move(other);
+}
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this != &other) {
