@@ -34,11 +34,9 @@ constexpr Names kPmi = {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_L
 constexpr char kSlurmNode[] = "SLURM_NODEID";
 constexpr char kSlurmStepTasks[] = "SLURM_STEP_TASKS_PER_NODE";
 
-enum class Found { nothing, part, all };
-
-Found find_set(const Lookup& lookup, const Names& names) {
-  const int found = (lookup(names.rank) ? 1 : 0) + (lookup(names.world) ? 1 : 0);
-  return found == 0 ? Found::nothing : found == 1 ? Found::part : Found::all;
+/// How many of the two variables that every launcher sets are there.
+int count_found(const Lookup& lookup, const Names& names) {
+  return (lookup(names.rank) ? 1 : 0) + (lookup(names.world) ? 1 : 0);
 }
 
 Error bad_variable(const char* name, const std::string& value, const std::string& allowed) {
@@ -160,27 +158,19 @@ Result<RankContext> RankContext::from_environment() {
 }
 
 Result<RankContext> RankContext::from_environment(const Lookup& lookup) {
-  const Found torchrun = find_set(lookup, kTorchrun);
-  const Found open_mpi = find_set(lookup, kOpenMpi);
-  const Found slurm = find_set(lookup, kSlurm);
-  const Found pmi = find_set(lookup, kPmi);
-
   // If another launcher was started as the only task of Slurm, Slurm's variables are also set. They
   // do not describe the processes of that launcher.
-  const bool others = torchrun != Found::nothing || open_mpi != Found::nothing || pmi != Found::nothing;
-  const bool slurm_counts = slurm != Found::nothing && !(others && is_single_task(lookup));
-
-  if (torchrun == Found::all) return read_set(lookup, kTorchrun);
-  if (open_mpi == Found::all) return read_set(lookup, kOpenMpi);
-  if (slurm_counts && slurm == Found::all) return read_slurm(lookup);
-  if (pmi == Found::all) return read_set(lookup, kPmi);
-
-  // No set of variables is complete, so fail. A process that took itself for the only rank would
-  // read all the data.
-  if (torchrun == Found::part) return read_set(lookup, kTorchrun);
-  if (open_mpi == Found::part) return read_set(lookup, kOpenMpi);
-  if (slurm_counts) return read_slurm(lookup);
-  if (pmi == Found::part) return read_set(lookup, kPmi);
+  const bool others = count_found(lookup, kTorchrun) + count_found(lookup, kOpenMpi) + count_found(lookup, kPmi) > 0;
+  const bool slurm_counts = !(others && is_single_task(lookup));
+  // If no set of variables is complete, a partial one is an error. A process that took itself for the
+  // only rank would read all the data.
+  for (const int found : {2, 1}) {
+    for (const Names* const names : {&kTorchrun, &kOpenMpi, &kSlurm, &kPmi}) {
+      if (count_found(lookup, *names) != found) continue;
+      if (names != &kSlurm) return read_set(lookup, *names);
+      if (slurm_counts) return read_slurm(lookup);
+    }
+  }
 
   RankContext alone;
   alone.source = "no launcher";
