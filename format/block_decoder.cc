@@ -96,9 +96,8 @@ Result<void> check_block_header(const BlockHeader& header, const IndexEntry& exp
 
 Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out) {
   // The header may come from an index or a caller. The code below relies on these lengths.
-  const auto lengths = check_block_lengths(BlockType::data, header.codec, header.records, header.stored_bytes,
-                                           header.raw_bytes, header.table_bytes);
-  if (!lengths) return lengths.error();
+  DOVETAIL_TRY(check_block_lengths(BlockType::data, header.codec, header.records, header.stored_bytes, header.raw_bytes,
+                                   header.table_bytes));
   if (body.size() != header.body_bytes()) {
     return differs(Errc::bad_length, "the size of the block's bytes", body.size(), header.body_bytes());
   }

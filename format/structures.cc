@@ -213,9 +213,8 @@ Result<BlockHeader> decode_block_header(std::span<const std::byte, kBlockHeaderB
   if (header.first_record > kMaxShardRecords) {
     return bad_length(exceeds("the first record", header.first_record, kMaxShardRecords));
   }
-  auto lengths = check_block_lengths(header.type, header.codec, header.records, header.stored_bytes, header.raw_bytes,
-                                     header.table_bytes);
-  if (!lengths) return lengths.error();
+  DOVETAIL_TRY(check_block_lengths(header.type, header.codec, header.records, header.stored_bytes, header.raw_bytes,
+                                   header.table_bytes));
   return header;
 }
 
@@ -245,9 +244,8 @@ Result<IndexEntry> decode_index_entry(std::span<const std::byte, kIndexEntryByte
   entry.payload_crc = load_le<std::uint32_t>(p + index_entry::kPayloadCrc);
   entry.codec = static_cast<Codec>(codec);
   DOVETAIL_TRY(check_place(entry.offset, entry.span_bytes()));
-  auto lengths = check_block_lengths(BlockType::data, entry.codec, entry.records, entry.stored_bytes, entry.raw_bytes,
-                                     entry.table_bytes);
-  if (!lengths) return lengths.error();
+  DOVETAIL_TRY(check_block_lengths(BlockType::data, entry.codec, entry.records, entry.stored_bytes, entry.raw_bytes,
+                                   entry.table_bytes));
   return entry;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
+#include "format/text/hex.h"
 #include "format/try.h"
 #include "reader/dataset/paths.h"
 
@@ -72,9 +72,7 @@ Result<format::FileHeader> read_file_header(const InputFile& file) {
 }
 
 std::string in_hex(std::uint64_t value) {
-  std::array<char, 19> text{};
-  std::snprintf(text.data(), text.size(), "0x%016llx", static_cast<unsigned long long>(value));
-  return text.data();
+  return "0x" + format::hex64(value);
 }
 
 struct Field {

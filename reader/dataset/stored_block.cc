@@ -10,11 +10,9 @@ namespace dovetail::detail {
 namespace {
 
 Result<format::BlockHeader> checked_header(const ShardFile& shard, std::size_t block, ByteView head) {
-  auto header = format::decode_block_header(head.first<format::kBlockHeaderBytes>());
-  if (!header) return header;
-  auto expected = format::check_block_header(*header, shard.blocks()[block], shard.info().file_id,
-                                             shard.sequence(block), shard.first_record(block));
-  if (!expected) return expected.error();
+  DOVETAIL_ASSIGN(const auto header, format::decode_block_header(head.first<format::kBlockHeaderBytes>()));
+  DOVETAIL_TRY(format::check_block_header(header, shard.blocks()[block], shard.info().file_id, shard.sequence(block),
+                                          shard.first_record(block)));
   return header;
 }
 

@@ -2,12 +2,12 @@
 #include "reader/storage/read_watch.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
+
+#include "format/text/number_text.h"
 
 namespace dovetail::detail {
 
@@ -15,12 +15,6 @@ namespace {
 
 /// The most late calls that the statistics list.
 constexpr std::size_t kMostListed = 100;
-
-std::string in_seconds(std::chrono::nanoseconds time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f s", std::chrono::duration<double>(time).count());
-  return text.data();
-}
 
 }  // namespace
 
@@ -155,7 +149,7 @@ void ReadWatch::say(const HungRead& what, std::string_view then) const {
   std::string line = what.bytes == 0 ? "opening " + what.file
                                      : "reading " + std::to_string(what.bytes) + " bytes at offset " +
                                            std::to_string(what.offset) + " of " + what.file;
-  line += " has taken " + in_seconds(what.age);
+  line += " has taken " + format::fixed(std::chrono::duration<double>(what.age).count(), 2) + " s";
   line += then;
   options_.log(line);
 }
