@@ -7,57 +7,46 @@
 namespace dovetail::format {
 namespace {
 
-constexpr const char* kCutVarint = "a varint is cut off or too long";
+/// Reads a varint of at most `kMost` bytes. Returns the byte behind it; null if it is cut off or longer.
+template <std::size_t kMost, class Bits>
+const std::byte* read_bits(const std::byte* at, std::size_t left, Bits& value) noexcept {
+  const std::size_t most = std::min(left, kMost);
+  Bits bits = 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto byte = std::to_integer<Bits>(at[i]);
+    bits |= (byte & 0x7F) << (7 * i);
+    if (byte < 0x80) {
+      value = bits;
+      return at + i + 1;
+    }
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 bool WireCursor::read_long_varint(std::uint64_t& value, WireFault& fault) noexcept {
-  const std::size_t most = std::min(left(), kVarintBytes);
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < most; ++i) {
-    const auto byte = std::to_integer<std::uint64_t>(at_[i]);
-    bits |= (byte & 0x7F) << (7 * i);
-    if (byte < 0x80) {
-      value = bits;
-      at_ += i + 1;
-      return true;
-    }
-  }
-  return fail(fault, kCutVarint, at_);
+  const std::byte* const end = read_bits<kVarintBytes>(at_, left(), value);
+  if (end == nullptr) return fail(fault, "a varint is cut off or too long", at_);
+  at_ = end;
+  return true;
 }
 
 bool WireCursor::read_long_tag(std::uint32_t& tag, WireFault& fault) noexcept {
-  constexpr std::size_t kTagBytes = 5;
-  const std::size_t most = std::min(left(), kTagBytes);
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < most; ++i) {
-    const auto byte = std::to_integer<std::uint32_t>(at_[i]);
-    bits |= (byte & 0x7F) << (7 * i);
-    if (byte < 0x80) {
-      tag = bits;
-      at_ += i + 1;
-      return true;
-    }
-  }
-  return fail(fault, "a tag is cut off or too long", at_);
+  const std::byte* const end = read_bits<5>(at_, left(), tag);
+  if (end == nullptr) return fail(fault, "a tag is cut off or too long", at_);
+  at_ = end;
+  return true;
 }
 
 bool WireCursor::read_long_size(std::size_t& size, WireFault& fault) noexcept {
-  const std::byte* const start = at_;
-  // A length has 31 bits, in at most 5 bytes.
-  const std::size_t most = std::min<std::size_t>(left(), 5);
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < most; ++i) {
-    const auto byte = std::to_integer<std::uint64_t>(at_[i]);
-    bits |= (byte & 0x7F) << (7 * i);
-    if (byte < 0x80) {
-      if (bits > kWireBytes) return fail(fault, "a length past the end", start);
-      size = static_cast<std::size_t>(bits);
-      at_ += i + 1;
-      return true;
-    }
-  }
-  return fail(fault, "a length is cut off or too long", start);
+  std::uint64_t bits = 0;  // a length has 31, in at most 5 bytes
+  const std::byte* const end = read_bits<5>(at_, left(), bits);
+  if (end == nullptr) return fail(fault, "a length is cut off or too long", at_);
+  if (bits > kWireBytes) return fail(fault, "a length past the end", at_);
+  size = static_cast<std::size_t>(bits);
+  at_ = end;
+  return true;
 }
 
 bool WireCursor::skip(std::uint32_t tag, int depth, WireFault& fault) noexcept {

@@ -209,40 +209,30 @@ bool FeatureValues::next(ByteView& value) noexcept {
   return next_field() != 0 && list_.read_bytes(value, fault_);
 }
 
-bool FeatureValues::next(float& value) noexcept {
-  std::uint32_t bits = 0;
+/// Reads the next number: one that is packed, or a field with the tag `single`.
+template <std::uint32_t single, class Read>
+bool FeatureValues::next_number(const Read& read) noexcept {
   while (packed_.done()) {
     const std::uint32_t tag = next_field();
     if (tag == 0) return false;
-    if (tag == kFixedOne) {
-      if (!list_.read_fixed(bits, fault_)) return false;
-      value = std::bit_cast<float>(bits);
-      return true;
-    }
+    if (tag == single) return read(list_);
     ByteView packed;
     if (!list_.read_bytes(packed, fault_)) return false;
     packed_ = WireCursor(packed);
   }
-  if (!packed_.read_fixed(bits, fault_)) return false;
+  return read(packed_);
+}
+
+bool FeatureValues::next(float& value) noexcept {
+  std::uint32_t bits = 0;
+  if (!next_number<kFixedOne>([&](WireCursor& from) { return from.read_fixed(bits, fault_); })) return false;
   value = std::bit_cast<float>(bits);
   return true;
 }
 
 bool FeatureValues::next(std::int64_t& value) noexcept {
   std::uint64_t bits = 0;
-  while (packed_.done()) {
-    const std::uint32_t tag = next_field();
-    if (tag == 0) return false;
-    if (tag == kVarintOne) {
-      if (!list_.read_varint(bits, fault_)) return false;
-      value = static_cast<std::int64_t>(bits);
-      return true;
-    }
-    ByteView packed;
-    if (!list_.read_bytes(packed, fault_)) return false;
-    packed_ = WireCursor(packed);
-  }
-  if (!packed_.read_varint(bits, fault_)) return false;
+  if (!next_number<kVarintOne>([&](WireCursor& from) { return from.read_varint(bits, fault_); })) return false;
   value = static_cast<std::int64_t>(bits);
   return true;
 }

@@ -102,6 +102,8 @@ class FeatureValues {
   /// Moves `list_` to the next value or packed values, and returns their tag, or 0 at the end.
   std::uint32_t next_field() noexcept;
   bool next_list() noexcept;
+  template <std::uint32_t single, class Read>
+  bool next_number(const Read& read) noexcept;
 
   FeatureKind kind_;
   const std::byte* first_;
