@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Union
 
 from dovetail import _html
 
@@ -138,8 +138,3 @@ class FeaturesReport:
         more = len(self.features) - _SHOWN_FEATURES
         return "\n".join([f"<{self._title()}>", *lines,
                           *([f"... and {more} more"] if more > 0 else [])])
-
-
-def features_report(parts: dict[str, Any], features: list[dict[str, Any]]) -> FeaturesReport:
-    made = tuple(FeatureStats(histogram=Histogram(*feature.pop("histogram")), **feature) for feature in features)
-    return FeaturesReport(**parts, features=made)

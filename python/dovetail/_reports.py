@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail import _html
 
@@ -25,10 +25,6 @@ class Damage:
     offset: int
     records: range
     reason: str
-
-
-def damage(file: str, offset: int, first_record: int, end_record: int, reason: str) -> Damage:
-    return Damage(file, offset, range(first_record, end_record), reason)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -287,30 +283,3 @@ class DatasetDescription:
 
     def _repr_html_(self) -> str:
         return _html.table("DatasetDescription", self._rows())
-
-
-def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str],
-                   sources: list[tuple[str, str, dict[str, int], list[str], list[tuple[str, str]]]],
-                   shards: int, kept_shards: int, stored_bytes: int, skipped: int,
-                   first_skipped: tuple[DovetailError, ...],
-                   datasets: list[tuple[str, str, list[ShardInfo]]]) -> ConvertReport:
-    written = tuple(ConvertedDataset(manifest, dataset_id, tuple(of)) for manifest, dataset_id, of in datasets)
-    taken = tuple(ConvertedSource(path, format, left_out, tuple(classes), tuple(columns))
-                  for path, format, left_out, classes, columns in sources)
-    return ConvertReport(records, raw_bytes, input_bytes, files, tuple(formats), taken, shards, kept_shards,
-                         stored_bytes, skipped, first_skipped, written)
-
-
-def dataset_description(parts: dict[str, Any]) -> DatasetDescription:
-    return DatasetDescription(**parts)
-
-
-def recover_report(parts: dict[str, Any]) -> RecoverReport:
-    return RecoverReport(**parts)
-
-
-def shuffle_report(plan: tuple[Any, ...], true_shuffle: tuple[Any, ...], batches: int, all_batches: int, readers: int,
-                   flaws: tuple[str, ...]) -> ShuffleReport:
-    ours, shuffled = (Mixing(BatchMixing(*rank), BatchMixing(*all_ranks), correlation)
-                      for rank, all_ranks, correlation in (plan, true_shuffle))
-    return ShuffleReport(ours, shuffled, batches, all_batches, readers, flaws)

@@ -135,14 +135,15 @@ py::dict to_dict(const LeftOut& left_out) {
   return counts;
 }
 
-py::tuple to_tuple(const ConvertedSource& source) {
+py::object to_object(const ConvertedSource& source) {
   py::list classes;
   for (const std::string& name : source.classes) classes.append(path_text(name));
   py::list columns;
   for (const CsvColumn& column : source.columns) {
     columns.append(py::make_tuple(message_text(column.name), to_string(column.type)));
   }
-  return py::make_tuple(path_text(source.path), to_string(source.format), to_dict(source.left_out), classes, columns);
+  return call_object(import_module("dovetail._reports").attr("ConvertedSource"), path_text(source.path),
+                     to_string(source.format), to_dict(source.left_out), py::tuple(classes), py::tuple(columns));
 }
 
 py::tuple to_tuple(const std::vector<SkippedRecord>& records) {
@@ -152,17 +153,19 @@ py::tuple to_tuple(const std::vector<SkippedRecord>& records) {
 }
 
 py::object to_object(const ConvertReport& report) {
+  const py::object reports = import_module("dovetail._reports");
   py::list formats;
   for (const SourceFormat format : report.formats) formats.append(to_string(format));
   py::list sources;
-  for (const ConvertedSource& source : report.sources) sources.append(to_tuple(source));
+  for (const ConvertedSource& source : report.sources) sources.append(to_object(source));
   py::list datasets;
   for (const DatasetInfo& dataset : report.datasets) {
-    datasets.append(py::make_tuple(path_text(dataset.manifest), dataset.id.to_hex(), dataset.shards));
+    datasets.append(call_object(reports.attr("ConvertedDataset"), path_text(dataset.manifest), dataset.id.to_hex(),
+                                py::tuple(py::cast(dataset.shards))));
   }
-  return call_object(import_module("dovetail._reports").attr("convert_report"), report.records, report.raw_bytes,
-                     report.input_bytes, report.files, formats, sources, report.shards, report.kept_shards,
-                     report.stored_bytes, report.skipped, to_tuple(report.first_skipped), datasets);
+  return call_object(reports.attr("ConvertReport"), report.records, report.raw_bytes, report.input_bytes, report.files,
+                     py::tuple(formats), py::tuple(sources), report.shards, report.kept_shards, report.stored_bytes,
+                     report.skipped, to_tuple(report.first_skipped), py::tuple(datasets));
 }
 
 /// Asks a Python function whether to continue. Keeps an exception that the function raises.

@@ -141,7 +141,7 @@ py::object describe_dataset(const Dataset& dataset) {
   py::list shards;
   for (const ShardInfo& shard : dataset.shards()) shards.append(shard);
   dict["shards"] = py::tuple(shards);
-  return call_object(import_module("dovetail._reports").attr("dataset_description"), dict);
+  return make_object("dovetail._reports", "DatasetDescription", dict);
 }
 
 void bind_description(py::module_& module) {

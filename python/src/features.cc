@@ -31,7 +31,7 @@ py::object end_of(ValueKind kind, double number, std::int64_t whole) {
   return kind == ValueKind::floats ? py::object(py::float_(number)) : py::object(py::int_(whole));
 }
 
-py::dict to_dict(const FeatureStats& stats) {
+py::object to_object(const FeatureStats& stats) {
   py::dict dict;
   dict["name"] = message_text(stats.name);
   dict["kind"] = to_text(stats.kind);
@@ -53,9 +53,10 @@ py::dict to_dict(const FeatureStats& stats) {
   for (const TopValue& value : stats.top) top.append(py::make_tuple(value_of(stats.kind, value.value), value.count));
   dict["top"] = py::tuple(top);
   dict["top_estimated"] = stats.top_estimated;
-  dict["histogram"] = py::make_tuple(stats.histogram.from, stats.histogram.to,
-                                     py::tuple(py::cast(stats.histogram.counts)), stats.histogram.estimated);
-  return dict;
+  dict["histogram"] =
+      call_object(import_module("dovetail._features").attr("Histogram"), stats.histogram.from, stats.histogram.to,
+                  py::tuple(py::cast(stats.histogram.counts)), stats.histogram.estimated);
+  return make_object("dovetail._features", "FeatureStats", dict);
 }
 
 py::object error_or_none(const std::optional<Error>& error) {
@@ -87,8 +88,9 @@ py::object describe_features(const Dataset& dataset, const py::object& threads, 
   for (const std::string& name : report.without_column) without.append(message_text(name));
   dict["without_column"] = py::tuple(without);
   py::list features;
-  for (const FeatureStats& stats : report.features) features.append(to_dict(stats));
-  return call_object(import_module("dovetail._features").attr("features_report"), dict, features);
+  for (const FeatureStats& stats : report.features) features.append(to_object(stats));
+  dict["features"] = py::tuple(features);
+  return make_object("dovetail._features", "FeaturesReport", dict);
 }
 
 }  // namespace dovetail::python

@@ -97,6 +97,15 @@ class UserObject : public pybind11::object {
   void reset() { call_python(Py_DecRef, release().ptr()); }
 };
 
+/// Makes an object of a class of the package from its fields by name.
+inline pybind11::object make_object(const char* module, const char* type, const pybind11::dict& fields) {
+  const pybind11::object made_by = import_module(module).attr(type);
+  auto object = pybind11::reinterpret_steal<pybind11::object>(
+      call_python(PyObject_Call, made_by.ptr(), pybind11::tuple().ptr(), fields.ptr()));
+  if (!object) throw pybind11::error_already_set();
+  return object;
+}
+
 /// Releases the interpreter lock for its scope.
 class Unlocked {
  public:

@@ -15,13 +15,14 @@ namespace py = pybind11;
 
 namespace {
 
-py::tuple to_tuple(const BatchMixing& mixing) {
-  return py::make_tuple(mixing.mean_slices, mixing.least_slices, mixing.mean_shards, mixing.least_shards,
-                        mixing.neighbours, mixing.shared);
+py::object to_object(const BatchMixing& mixing) {
+  return call_object(import_module("dovetail._reports").attr("BatchMixing"), mixing.mean_slices, mixing.least_slices,
+                     mixing.mean_shards, mixing.least_shards, mixing.neighbours, mixing.shared);
 }
 
-py::tuple to_tuple(const Mixing& mixing) {
-  return py::make_tuple(to_tuple(mixing.rank), to_tuple(mixing.global), mixing.correlation);
+py::object to_object(const Mixing& mixing) {
+  return call_object(import_module("dovetail._reports").attr("Mixing"), to_object(mixing.rank),
+                     to_object(mixing.global), mixing.correlation);
 }
 
 }  // namespace
@@ -34,8 +35,8 @@ py::object shuffle_report(const Plan& plan, const py::object& epoch_given) {
   }();
   py::list flaws;
   for (const MixingFlaw flaw : report.flaws) flaws.append(to_text(flaw));
-  return call_object(import_module("dovetail._reports").attr("shuffle_report"), to_tuple(report.plan),
-                     to_tuple(report.true_shuffle), report.batches, report.all_batches, report.readers,
+  return call_object(import_module("dovetail._reports").attr("ShuffleReport"), to_object(report.plan),
+                     to_object(report.true_shuffle), report.batches, report.all_batches, report.readers,
                      py::tuple(flaws));
 }
 

@@ -24,11 +24,12 @@ namespace dovetail::python {
 namespace {
 
 py::list damaged_places(const std::vector<LostRange>& ranges) {
-  const py::object damage = import_module("dovetail._reports").attr("damage");
+  const py::object damage = import_module("dovetail._reports").attr("Damage");
+  const py::handle numbers(reinterpret_cast<PyObject*>(&PyRange_Type));
   py::list places;
   for (const LostRange& range : ranges) {
-    places.append(call_object(damage, path_text(range.file), range.offset, range.first_record, range.end_record,
-                              message_text(range.reason)));
+    places.append(call_object(damage, path_text(range.file), range.offset,
+                              call_object(numbers, range.first_record, range.end_record), message_text(range.reason)));
   }
   return places;
 }
@@ -78,7 +79,7 @@ py::object recover_path(const py::object& source_given, const py::object& target
   dict["unreadable_bytes"] = report.unreadable_bytes;
   dict["dataset_id"] = report.dataset_id.to_hex();
   dict["shards"] = py::tuple(py::cast(report.shards));
-  return call_object(import_module("dovetail._reports").attr("recover_report"), dict);
+  return make_object("dovetail._reports", "RecoverReport", dict);
 }
 
 py::object index_path(const py::object& path_given, const py::object& overwrite, const py::object& write_dali,
