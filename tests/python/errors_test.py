@@ -10,6 +10,7 @@ import re
 import tarfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import dovetail
 from dovetail import _errors
@@ -502,11 +503,9 @@ class TimeTest(ErrorTest):
                         errors.append(error)
                         return
 
-            threads = [threading.Thread(target=work) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            with ThreadPoolExecutor(4) as pool:
+                for _ in range(4):
+                    pool.submit(work)
             self.assertEqual((errors, sorted(taken)), ([], [0, 1, 2, 3]))
 
     def test_two_threads_share_a_reader(self):
@@ -525,11 +524,9 @@ class TimeTest(ErrorTest):
                 if batch is not None:
                     ids.extend(batch.ids.tolist())
 
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(3) as pool:
+            for _ in range(3):
+                pool.submit(work)
         self.assertEqual(errors, [])
         self.assertEqual(sorted(ids), list(range(400)))
 

@@ -4,7 +4,7 @@
 
 import os
 import random
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import dovetail
 from fixtures import ModuleTest, damage_record, main, np
@@ -51,11 +51,8 @@ class RecordsTest(ModuleTest):
                     wrong.append(i)
             iterated.extend(iterator)
 
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
         self.assertEqual(wrong, [])
         self.assertEqual(sorted(iterated), sorted(self.records))
 

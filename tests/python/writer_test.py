@@ -7,10 +7,10 @@ import ctypes
 import os
 import shutil
 import subprocess
-import threading
 import unittest
 import unittest.mock
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import dovetail
 from fixtures import ModuleTest, main, make_records, np, write_file
@@ -243,11 +243,8 @@ class WriterTest(ModuleTest):
                     writer.append(b"%s %d" % (name, i))
                 writer.extend(b"%s %d" % (name, i) for i in range(200, 400))
 
-            threads = [threading.Thread(target=work, args=(name,)) for name in (b"a", b"b", b"c")]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            with ThreadPoolExecutor(3) as pool:
+                list(pool.map(work, (b"a", b"b", b"c")))
         found = self.written("many")
         for name in (b"a", b"b", b"c"):
             self.assertEqual([r for r in found if r.startswith(name)], [b"%s %d" % (name, i) for i in range(400)])
