@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns for names. Unlike patterns of fnmatch(3), they mean the same in every locale.
+// Patterns for names, which mean the same in every locale.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@ namespace dovetail::format {
 /// Returns whether a path contains `*`, `?` or `[`.
 bool has_wildcard(std::string_view path) noexcept;
 
-/// Matches a name against a pattern, byte by byte: `*` matches any bytes, `?` one byte, `[a-z]` one
-/// byte of a set, `[!a-z]` one byte outside it. A `[` that is never closed stands for itself, and
-/// so does every byte in a set: `[*]` matches a star. Names that begin with a dot match only
-/// patterns that do. A `/` is a byte like others.
-bool matches(std::string_view name, std::string_view pattern) noexcept;
+/// Matches a name against a pattern of fnmatch(3), byte by byte: `*` matches any bytes, `?` one
+/// byte, `[a-z]` one byte of a set, `[!a-z]` one byte outside it. A `[` that is never closed stands
+/// for itself, and so does every byte in a set: `[*]` matches a star. Names that begin with a dot
+/// match only patterns that do. A `/` is a byte like others.
+bool matches(std::string_view name, std::string_view pattern);
 
 }  // namespace dovetail::format

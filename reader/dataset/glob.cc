@@ -18,12 +18,10 @@ namespace fs = std::filesystem;
 using format::has_wildcard;
 using format::matches;
 
-std::vector<std::string_view> components(std::string_view pattern) {
-  std::vector<std::string_view> parts;
-  while (!pattern.empty()) {
-    const std::size_t slash = std::min(pattern.find('/'), pattern.size());
-    if (slash > 0) parts.push_back(pattern.substr(0, slash));
-    pattern.remove_prefix(std::min(slash + 1, pattern.size()));
+std::vector<std::string> components(const std::string& pattern) {
+  std::vector<std::string> parts;
+  for (const fs::path& part : fs::path(pattern).relative_path()) {
+    if (!part.empty()) parts.push_back(part.native());
   }
   return parts;
 }
@@ -80,7 +78,7 @@ std::string shard_pattern(std::string_view folder) {
 }
 
 Result<GlobMatches> expand_glob(const std::string& pattern) {
-  const std::vector<std::string_view> parts = components(pattern);
+  const std::vector<std::string> parts = components(pattern);
   const auto first_wild = std::find_if(parts.begin(), parts.end(), has_wildcard);
 
   GlobMatches found;
