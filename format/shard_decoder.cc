@@ -5,6 +5,7 @@
 #include <string>
 
 #include "format/crc32c/crc32c.h"
+#include "format/try.h"
 
 namespace dovetail::format {
 namespace {
@@ -140,21 +141,20 @@ Result<ShardTail> decode_tail(ByteView tail, std::uint64_t file_bytes) {
                      trailer_offset);
   }
   const ByteView footer_bytes = tail.last(from_end).first(from_end - kTrailerBytes);
-  const auto block =
-      decode_message_block(footer_bytes, BlockType::footer, "the footer", trailer->footer_offset, trailer->file_id);
-  if (!block) return block.error();
+  DOVETAIL_ASSIGN(const auto block, decode_message_block(footer_bytes, BlockType::footer, "the footer",
+                                                         trailer->footer_offset, trailer->file_id));
   const auto fail = [&](const Error& error) { return at_offset(error, trailer->footer_offset); };
-  if (block->header.span_bytes() != footer_bytes.size()) {
+  if (block.header.span_bytes() != footer_bytes.size()) {
     return fail(Error(Errc::bad_length, "the footer does not end at the trailer"));
   }
-  if (block->header.first_record != trailer->records || block->header.sequence < trailer->blocks + 2) {
+  if (block.header.first_record != trailer->records || block.header.sequence < trailer->blocks + 2) {
     return fail(Error(Errc::misplaced_block, "the footer counts other records or blocks before it than the trailer"));
   }
-  auto footer = decode_footer(block->body);
+  auto footer = decode_footer(block.body);
   if (!footer) return fail(footer.error());
 
   // Blocks before the footer: one metadata block, skippable blocks, data blocks, one index.
-  const auto skipped = static_cast<std::uint32_t>(block->header.sequence - trailer->blocks - 2);
+  const auto skipped = static_cast<std::uint32_t>(block.header.sequence - trailer->blocks - 2);
   ShardTail result{*trailer, std::move(*footer), 1 + skipped};
   if (auto agrees = check_footer(result); !agrees) return fail(agrees.error());
   result.footer.info.file_bytes = file_bytes;
@@ -164,24 +164,24 @@ Result<ShardTail> decode_tail(ByteView tail, std::uint64_t file_bytes) {
 Result<std::vector<IndexEntry>> decode_index(ByteView block, const ShardTail& tail) {
   const ShardInfo& info = tail.footer.info;
   const std::uint64_t offset = tail.footer.index_offset;
-  const auto index = decode_message_block(block, BlockType::index, "the index", offset, tail.trailer.file_id);
-  if (!index) return index.error();
+  DOVETAIL_ASSIGN(const auto index,
+                  decode_message_block(block, BlockType::index, "the index", offset, tail.trailer.file_id));
   const auto fail = [&](const Error& error) { return at_offset(error, offset); };
-  if (index->header.first_record != info.records || index->header.sequence != tail.first_sequence + info.blocks) {
+  if (index.header.first_record != info.records || index.header.sequence != tail.first_sequence + info.blocks) {
     return fail(Error(Errc::misplaced_block, "the index counts other records or blocks before it than the footer"));
   }
-  if (index->header.payload_crc != tail.footer.index_crc) {
+  if (index.header.payload_crc != tail.footer.index_crc) {
     return fail(Error(Errc::index_mismatch, "the index is intact, but does not belong to this footer"));
   }
-  if (index->body.size() != info.blocks * kIndexEntryBytes) {
-    return fail(contradiction("bytes of the index:", index->body.size(), "blocks in the footer:", info.blocks));
+  if (index.body.size() != info.blocks * kIndexEntryBytes) {
+    return fail(contradiction("bytes of the index:", index.body.size(), "blocks in the footer:", info.blocks));
   }
 
   std::vector<IndexEntry> entries;
   entries.reserve(info.blocks);
   Sums sums;
   std::uint64_t expected = 0;
-  for (ByteView rest = index->body; !rest.empty(); rest = rest.subspan(kIndexEntryBytes)) {
+  for (ByteView rest = index.body; !rest.empty(); rest = rest.subspan(kIndexEntryBytes)) {
     const auto entry = decode_index_entry(rest.first<kIndexEntryBytes>());
     if (!entry) return fail(entry.error());
     const bool first = entries.empty();
@@ -205,13 +205,12 @@ Result<std::vector<IndexEntry>> decode_index(ByteView block, const ShardTail& ta
 }
 
 Result<Metadata> decode_metadata_block(ByteView block, std::uint64_t file_id) {
-  const auto metadata =
-      decode_message_block(block, BlockType::metadata, "the metadata block", kFileHeaderBytes, file_id);
-  if (!metadata) return metadata.error();
-  if (metadata->header.sequence != 0 || metadata->header.first_record != 0) {
+  DOVETAIL_ASSIGN(const auto metadata,
+                  decode_message_block(block, BlockType::metadata, "the metadata block", kFileHeaderBytes, file_id));
+  if (metadata.header.sequence != 0 || metadata.header.first_record != 0) {
     return at_offset(Error(Errc::misplaced_block, "the metadata block is not the first"), kFileHeaderBytes);
   }
-  auto message = decode_metadata(metadata->body);
+  auto message = decode_metadata(metadata.body);
   if (!message) return at_offset(message.error(), kFileHeaderBytes);
   return message;
 }

@@ -17,6 +17,7 @@
 #include <pybind11/stl.h>
 
 #include "format/example/example_wire.h"
+#include "format/try.h"
 #include "inspect/inspection.h"
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
@@ -76,10 +77,9 @@ Result<void> find_features(const Dataset& dataset, Found& found) {
   int left = kLookedAt;
   for (std::uint32_t i = 0; i < dataset.shards().size() && left > 0; ++i) {
     if (dataset.shards()[i].records == 0) continue;
-    Result<RecordReader> reader = RecordReader::open(dataset, i);
-    if (!reader.has_value()) return reader.error();
+    DOVETAIL_ASSIGN(auto reader, RecordReader::open(dataset, i));
     for (; left > 0; --left) {
-      const Result<std::optional<ByteView>> record = reader->next();
+      const Result<std::optional<ByteView>> record = reader.next();
       if (!record.has_value() && record.error().kind() == ErrorKind::damaged) return {};
       if (!record.has_value()) return record.error();
       if (!record->has_value()) break;
@@ -100,13 +100,12 @@ Result<void> find_features(const Dataset& dataset, Found& found) {
 Result<Found> look_at(const Dataset& dataset, const std::atomic<bool>& cancel) {
   Found found;
   for (std::uint32_t i = 0; i < dataset.shards().size() && !cancel; ++i) {
-    Result<ShardDescription> shard = inspect::describe_shard_of(dataset, i);
-    if (!shard.has_value()) return shard.error();
-    found.sums.add(*shard);
-    shard->blocks.clear();
-    if (!found.first.has_value()) found.first = std::move(*shard);
+    DOVETAIL_ASSIGN(auto shard, inspect::describe_shard_of(dataset, i));
+    found.sums.add(shard);
+    shard.blocks.clear();
+    if (!found.first.has_value()) found.first = std::move(shard);
   }
-  if (Result<void> read = find_features(dataset, found); !read.has_value()) return read.error();
+  DOVETAIL_TRY(find_features(dataset, found));
   return found;
 }
 

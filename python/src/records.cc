@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "format/process_mark.h"
+#include "format/try.h"
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
@@ -146,9 +147,8 @@ class RecordQueue {
 
   Result<std::optional<ByteView>> next_in_shard() {
     if (!reader_.has_value()) {
-      Result<RecordReader> opened = RecordReader::open(dataset_, shard_);
-      if (!opened.has_value()) return opened.error();
-      reader_.emplace(std::move(*opened));
+      DOVETAIL_ASSIGN(RecordReader opened, RecordReader::open(dataset_, shard_));
+      reader_.emplace(std::move(opened));
     }
     return reader_->next();
   }

@@ -115,26 +115,24 @@ Error of_named_file(const Error& error, const std::string& path) {
 }
 
 Result<ShardEnds> read_shard_ends(const std::string& path) {
-  auto file = InputFile::open(path);
-  if (!file) return file.error();
-  auto header = read_file_header(*file);
-  if (!header) return header.error();
+  DOVETAIL_ASSIGN(auto file, InputFile::open(path));
+  DOVETAIL_ASSIGN(const auto header, read_file_header(file));
 
-  std::vector<std::byte> tail_bytes(std::min<std::uint64_t>(file->size(), format::kTailBytes));
-  DOVETAIL_TRY(file->read(file->size() - tail_bytes.size(), tail_bytes));
-  auto tail = format::decode_tail(tail_bytes, file->size());
+  std::vector<std::byte> tail_bytes(std::min<std::uint64_t>(file.size(), format::kTailBytes));
+  DOVETAIL_TRY(file.read(file.size() - tail_bytes.size(), tail_bytes));
+  auto tail = format::decode_tail(tail_bytes, file.size());
   if (!tail) {
-    if (tail.error().is(Errc::unfinished)) return unfinished_file(*file);
+    if (tail.error().is(Errc::unfinished)) return unfinished_file(file);
     return tail.error().in_file(path);
   }
-  const std::uint64_t file_id = format::make_file_id(header->dataset_id, header->shard_number);
+  const std::uint64_t file_id = format::make_file_id(header.dataset_id, header.shard_number);
   if (file_id != tail->trailer.file_id) {
     return Error(Errc::index_mismatch, "the header has file id " + in_hex(file_id) + ", the trailer " +
                                            in_hex(tail->trailer.file_id) + ": its end belongs to another file")
-        .at(path, file->size() - format::kTrailerBytes);
+        .at(path, file.size() - format::kTrailerBytes);
   }
   tail->footer.info.name = name_of(path);
-  return ShardEnds{std::move(*file), *header, std::move(*tail), std::move(tail_bytes)};
+  return ShardEnds{std::move(file), header, std::move(*tail), std::move(tail_bytes)};
 }
 
 Result<void> check_shard_info(const ShardInfo& expected, const ShardInfo& found) {

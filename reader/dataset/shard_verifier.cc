@@ -169,19 +169,18 @@ Result<format::BlockHeader> ShardVerifier::check_plain_block(std::uint64_t offse
   const InputFile& file = shard_.file();
   std::array<std::byte, format::kBlockHeaderBytes> bytes;
   DOVETAIL_TRY(file.read(offset, bytes));
-  auto header = format::decode_block_header(bytes);
-  if (!header) return header.error();
-  if (header->offset != offset || header->sequence != sequence || header->file_id != shard_.info().file_id) {
+  DOVETAIL_ASSIGN(const auto header, format::decode_block_header(bytes));
+  if (header.offset != offset || header.sequence != sequence || header.file_id != shard_.info().file_id) {
     return Error(Errc::misplaced_block, "the block belongs elsewhere");
   }
-  if (header->span_bytes() > limit - offset) return Error(Errc::bad_length, "the block reaches into the next");
+  if (header.span_bytes() > limit - offset) return Error(Errc::bad_length, "the block reaches into the next");
 
-  DOVETAIL_ASSIGN(auto crc, crc_of(offset + format::kBlockHeaderBytes, header->body_bytes()));
-  if (crc != header->payload_crc) return Error(Errc::payload_checksum, "the block's message");
+  DOVETAIL_ASSIGN(auto crc, crc_of(offset + format::kBlockHeaderBytes, header.body_bytes()));
+  if (crc != header.payload_crc) return Error(Errc::payload_checksum, "the block's message");
 
   std::array<std::byte, format::kAlignment> padding{};
-  const std::uint64_t body_end = offset + format::kBlockHeaderBytes + header->body_bytes();
-  const auto padding_bytes = static_cast<std::size_t>(offset + header->span_bytes() - body_end);
+  const std::uint64_t body_end = offset + format::kBlockHeaderBytes + header.body_bytes();
+  const auto padding_bytes = static_cast<std::size_t>(offset + header.span_bytes() - body_end);
   DOVETAIL_TRY(file.read(body_end, std::span(padding).first(padding_bytes)));
   if (!all_zero(padding)) return padding_in_use();
   return header;

@@ -167,10 +167,9 @@ Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view =
-      view_of(part, batch->slab(), batch->layout(), batch->rows(), batch->value_bytes(), batch->row_bytes());
-  if (!view.has_value()) return view.error();
-  return export_device(std::move(batch), *view, stream);
+  DOVETAIL_ASSIGN(const auto view, view_of(part, batch->slab(), batch->layout(), batch->rows(), batch->value_bytes(),
+                                           batch->row_bytes()));
+  return export_device(std::move(batch), view, stream);
 }
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, std::string_view column, ColumnPart part) {
