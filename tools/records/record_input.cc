@@ -34,7 +34,6 @@ Result<RecordStream> RecordStream::open(inspect::Input input, const IdRange& ran
   if (const Dataset* dataset = std::get_if<Dataset>(&stream.input_)) {
     if (range.first > dataset->records()) return no_such_record(range.first, dataset->records());
     if (range.end.value_or(dataset->records()) >= dataset->records()) stream.range_.end = dataset->records();
-    stream.picker_.emplace(*dataset);
   } else {
     stream.next_id_ = 0;
   }
@@ -46,11 +45,29 @@ Result<std::optional<PlacedRecord>> RecordStream::next() {
   return next_packed(std::get<Dataset>(input_));
 }
 
+Result<void> RecordStream::open_shard(const Dataset& dataset, const Dataset::Place& place) {
+  DOVETAIL_ASSIGN(RecordReader reader, RecordReader::open(dataset, place.shard));
+  DOVETAIL_TRY(reader.seek(place.record));
+  reader_.emplace(std::move(reader));
+  shard_ = place.shard;
+  shard_first_ = next_id_ - place.record;
+  shard_end_ = shard_first_ + dataset.shards()[place.shard].records;
+  return {};
+}
+
 Result<std::optional<PlacedRecord>> RecordStream::next_packed(const Dataset& dataset) {
   if (next_id_ >= *range_.end) return std::optional<PlacedRecord>();
-  const Dataset::Place place = dataset.locate(next_id_);
-  DOVETAIL_ASSIGN(const ByteView bytes, picker_->read(place));
-  return std::optional(PlacedRecord{next_id_++, place.shard, place.record, bytes});
+  if (!reader_ || next_id_ >= shard_end_) {
+    DOVETAIL_TRY(open_shard(dataset, dataset.locate(next_id_)));
+  }
+  const auto bytes = reader_->next();
+  if (!bytes) return bytes.error();
+  if (!bytes->has_value()) {
+    return Error(Errc::index_mismatch, "the shard ends before the record that its footer counts")
+        .in_file(dataset.shard_path(shard_));
+  }
+  const std::uint64_t id = next_id_++;
+  return std::optional(PlacedRecord{id, shard_, id - shard_first_, **bytes});
 }
 
 Result<std::optional<PlacedRecord>> RecordStream::next_foreign(RecordSource& source) {

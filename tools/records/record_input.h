@@ -7,10 +7,10 @@
 
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
+#include <dovetail/record_reader.h>
 #include <dovetail/record_source.h>
 
 #include "inspect/open_input.h"
-#include "inspect/record_picker.h"
 #include "tools/records/range.h"
 
 namespace dovetail::tools {
@@ -48,11 +48,16 @@ class RecordStream {
   RecordStream(inspect::Input input, const IdRange& range);
   Result<std::optional<PlacedRecord>> next_packed(const Dataset& dataset);
   Result<std::optional<PlacedRecord>> next_foreign(RecordSource& source);
+  Result<void> open_shard(const Dataset& dataset, const Dataset::Place& place);
 
   inspect::Input input_;
   IdRange range_;
   std::uint64_t next_id_;
-  std::optional<inspect::RecordPicker> picker_;  // of a dataset
+  std::optional<RecordReader> reader_;
+  // The shard of the reader, and its records among those of the dataset.
+  std::uint32_t shard_ = 0;
+  std::uint64_t shard_first_ = 0;
+  std::uint64_t shard_end_ = 0;
 };
 
 }  // namespace dovetail::tools
