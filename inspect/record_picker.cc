@@ -11,7 +11,7 @@ namespace dovetail::inspect {
 
 namespace {
 
-// Far below any descriptor limit, but enough for the shards of interleaved rows.
+// Enough for the shards of interleaved rows. One more closes all of them.
 constexpr std::size_t kMaxOpened = 64;
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace dovetail::inspect {
 
 /// Reads single records of a dataset, in any order.
 ///
-/// Cost: memory for one block and one index for each recently used shard.
+/// Cost: a descriptor, and memory for one block and one index, for up to 64 shards.
 class RecordPicker {
  public:
   explicit RecordPicker(Dataset dataset) : dataset_(std::move(dataset)) {}

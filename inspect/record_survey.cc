@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "format/try.h"
-#include "inspect/record_picker.h"
 
 namespace dovetail::inspect {
 
@@ -16,20 +15,40 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kSamples = 64;
 
-/// The record at a place; nothing if its block is damaged.
-Result<std::optional<ByteView>> read(RecordPicker& picker, const Dataset::Place& place, RecordSurvey& found) {
-  const Result<ByteView> record = picker.read(place);
-  if (record) return std::optional(*record);
-  if (record.error().kind() != ErrorKind::damaged) return record.error();
-  if (found.damage.empty()) found.damage = record.error().to_string();
-  return std::optional<ByteView>();
-}
+/// Reads records anywhere in a dataset, best in ascending order.
+class Visitor {
+ public:
+  Visitor(const Dataset& dataset, RecordSurvey& found) : dataset_(dataset), found_(found) {}
+
+  Result<void> go_to(std::uint32_t shard, std::uint64_t record) {
+    if (!reader_ || shard_ != shard) {
+      DOVETAIL_ASSIGN(reader_, RecordReader::open(dataset_, shard));
+      shard_ = shard;
+    }
+    return reader_->seek(record);
+  }
+
+  /// The next record; nothing if its block is damaged.
+  Result<std::optional<ByteView>> next() {
+    Result<std::optional<ByteView>> record = reader_->next();
+    if (record || record.error().kind() != ErrorKind::damaged) return record;
+    if (found_.damage.empty()) found_.damage = record.error().to_string();
+    return std::optional<ByteView>();
+  }
+
+ private:
+  const Dataset& dataset_;
+  RecordSurvey& found_;
+  std::optional<RecordReader> reader_;
+  std::uint32_t shard_ = 0;
+};
 
 /// Sizes of the records of one block that has a table.
-Result<void> read_sizes(RecordPicker& picker, std::uint32_t shard, const BlockInfo& block, RecordSurvey& found) {
+Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& block, RecordSurvey& found) {
+  DOVETAIL_TRY(visitor.go_to(shard, block.first_record));
   SizeHistogram sizes;
   for (std::uint32_t i = 0; i < block.records; ++i) {
-    DOVETAIL_ASSIGN(const std::optional<ByteView> record, read(picker, {shard, block.first_record + i}, found));
+    DOVETAIL_ASSIGN(const std::optional<ByteView> record, visitor.next());
     if (!record) break;
     sizes.add(record->size());
   }
@@ -55,7 +74,7 @@ std::uint64_t block_stride(std::span<const ShardDescription> shards) {
 using Blocks = std::set<const BlockInfo*>;
 
 /// Adds the blocks that it reads to `seen`.
-Result<void> survey_sizes(RecordPicker& picker, std::span<const ShardDescription> shards, const OnProgress& on_progress,
+Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, const OnProgress& on_progress,
                           RecordSurvey& found, Blocks& seen) {
   const std::uint64_t stride = block_stride(shards);
   found.sampled = stride > 1;
@@ -72,7 +91,7 @@ Result<void> survey_sizes(RecordPicker& picker, std::span<const ShardDescription
         continue;
       }
       DOVETAIL_TRY(go_on(on_progress, {"reading", found.sizes.records(), bytes, share_of_work(number, blocks)}));
-      DOVETAIL_TRY(read_sizes(picker, shard, block, found));
+      DOVETAIL_TRY(read_sizes(visitor, shard, block, found));
       seen.insert(&block);
       bytes += block.raw_bytes;
     }
@@ -87,7 +106,7 @@ const BlockInfo* block_of(const ShardDescription& shard, std::uint64_t record) {
   return behind == shard.blocks.begin() ? nullptr : &*(behind - 1);
 }
 
-Result<void> survey_payloads(RecordPicker& picker, const Dataset& dataset, std::span<const ShardDescription> shards,
+Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, std::span<const ShardDescription> shards,
                              const Blocks& seen, const OnProgress& on_progress, RecordSurvey& found) {
   const std::uint64_t samples = std::min<std::uint64_t>(kSamples, dataset.records());
   std::uint64_t bytes = 0;
@@ -95,7 +114,8 @@ Result<void> survey_payloads(RecordPicker& picker, const Dataset& dataset, std::
   for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
     DOVETAIL_TRY(go_on(on_progress, {"sampling", i, bytes, share_of_work(i, samples)}));
     const Dataset::Place place = dataset.locate(evenly(i, samples, dataset.records()));
-    DOVETAIL_ASSIGN(const std::optional<ByteView> record, read(picker, place, found));
+    DOVETAIL_TRY(visitor.go_to(place.shard, place.record));
+    DOVETAIL_ASSIGN(const std::optional<ByteView> record, visitor.next());
     const BlockInfo* const block = block_of(shards[place.shard], place.record);
     const bool counted = seen.contains(block);
     if (!counted) ++found.looked_at;
@@ -169,10 +189,10 @@ Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescrip
   if (full) {
     DOVETAIL_TRY(survey_all(dataset, on_progress, found));
   } else {
-    RecordPicker picker(dataset);
+    Visitor visitor(dataset, found);
     Blocks seen;
-    DOVETAIL_TRY(survey_sizes(picker, shards, on_progress, found, seen));
-    DOVETAIL_TRY(survey_payloads(picker, dataset, shards, seen, on_progress, found));
+    DOVETAIL_TRY(survey_sizes(visitor, shards, on_progress, found, seen));
+    DOVETAIL_TRY(survey_payloads(visitor, dataset, shards, seen, on_progress, found));
   }
   found.exact = found.sizes.records() == dataset.records();
   return found;

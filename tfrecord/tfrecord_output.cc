@@ -99,6 +99,9 @@ std::unique_ptr<StreamEncoder> make_encoder(TfrecordCompression compression) {
 
 Result<TfrecordOutput> TfrecordOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,
                                               TfrecordCompression compression) {
+  if (compression > TfrecordCompression::snappy) {
+    return Error(Errc::invalid_option, "compression: it must be none, gzip, zlib or snappy");
+  }
   DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), name));
   return TfrecordOutput(std::move(file), make_encoder(compression));
 }

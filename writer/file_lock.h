@@ -27,7 +27,7 @@ class FileLock {
   static Result<FileLock> take(const OutputFolder& folder, const std::string& name, Access access);
 
   FileLock(FileLock&&) noexcept = default;
-  FileLock& operator=(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
   /// Returns whether `take` created the file.

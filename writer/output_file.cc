@@ -127,7 +127,7 @@ Error OutputFile::failure_or_closed() const {
 }
 
 Result<void> OutputFile::write(ByteView bytes) {
-  if (state_ != State::writing) return failure_or_closed();
+  if (!is(State::writing)) return failure_or_closed();
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_.number(), bytes.data(), std::min(bytes.size(), kMaxWriteBytes));
     if (written < 0 && errno == EINTR) continue;
@@ -139,7 +139,7 @@ Result<void> OutputFile::write(ByteView bytes) {
 }
 
 Result<void> OutputFile::sync() {
-  if (state_ != State::writing) return failure_or_closed();
+  if (!is(State::writing)) return failure_or_closed();
   int failed = 0;
   do {
     failed = ::fdatasync(file_.number());
@@ -157,7 +157,7 @@ Result<void> OutputFile::sync() {
 }
 
 Result<void> OutputFile::publish(bool overwrite) {
-  if (state_ != State::synced) return failure_or_closed();
+  if (!is(State::synced)) return failure_or_closed();
   const int folder = folder_->descriptor();
   int reason = 0;
   if (!overwrite) {

@@ -59,6 +59,8 @@ class OutputFile {
 
  private:
   enum class State { writing, synced, published, gone };
+  /// False for all states if moved from.
+  bool is(State state) const noexcept { return folder_ != nullptr && state_ == state; }
 
   OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial, Descriptor file);
   Error fail(Error error);

@@ -7,7 +7,8 @@
 
 namespace dovetail::tools {
 
-/// Text for XML: markup is escaped, and hidden characters are shown (format/text/visible.h).
+/// Text for XML: markup is escaped, and hidden characters other than line breaks and tabs are shown
+/// (format/text/visible.h).
 std::string xml_text(std::string_view text);
 
 /// A colour on a scale from dark blue over green to yellow, which colour-blind people can read.
