@@ -291,10 +291,12 @@ class DatasetRecovery {
     std::error_code missing;
     const std::uintmax_t bytes = listed.unreadable ? 0 : fs::file_size(listed.path, missing);
     const std::uint64_t records = listed.entry ? listed.entry->records : 0;
+    const bool renamed = listed.entry && why.code() == boost::system::errc::no_such_file_or_directory;
     lose({.file = listed.path,
           .bytes = missing ? 0 : bytes,
           .end_record = records,
-          .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail())});
+          .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail()) +
+                    (renamed ? "; if it lies here under another name, rename it" : "")});
     if (report_.expected_records) *report_.expected_records += records;
   }
 

@@ -112,11 +112,12 @@ std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_le
 
 // What contradicts the records although it is valid itself. A strict reader compares trailer,
 // footer, index and the numbers of the blocks.
-std::vector<std::string> ShardRecovery::contradictions(bool intact) const {
-  std::vector<std::string> found;
+std::vector<LostRange> ShardRecovery::contradictions(bool intact) const {
+  std::vector<LostRange> found;
   const auto compare = [&](const std::optional<ShardInfo>& stated, const char* where) {
     if (!stated || stated->records != decoded_.records || stated->fingerprint == decoded_.fingerprint) return;
-    found.push_back("the fingerprint of the records differs from that in " + std::string(where));
+    found.push_back(
+        {.file = {}, .reason = "the fingerprint of the records differs from that in " + std::string(where)});
   };
   const auto entry = entry_ != nullptr ? std::optional(*entry_) : std::nullopt;
   compare(entry, "the manifest");
@@ -125,11 +126,13 @@ std::vector<std::string> ShardRecovery::contradictions(bool intact) const {
   auto strict = describe_shard(file_.path());
   if (!strict) {
     const Error& error = strict.error();
-    return {"the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())};
+    return {{.file = {},
+             .offset = error.offset().value_or(0),
+             .reason = "the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())}};
   }
   if (entry) strict->info.name = entry->name;
-  if (entry && strict->info != *entry) return {"the manifest has other counts or sizes of the shard than the footer"};
-  return {};
+  if (!entry || strict->info == *entry) return {};
+  return {{.file = {}, .reason = "the manifest has other counts or sizes of the shard than the footer"}};
 }
 
 void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
@@ -142,9 +145,7 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
             [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
   std::vector<LostRange> lost = lost_regions(scan_, expected);
 
-  for (std::string& reason : contradictions(lost.empty())) {
-    lost.insert(lost.begin(), {.file = {}, .reason = std::move(reason)});
-  }
+  for (LostRange& region : contradictions(lost.empty())) lost.insert(lost.begin(), std::move(region));
   if (report.expected_records) {
     report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;
   }

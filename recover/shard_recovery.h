@@ -55,7 +55,7 @@ class ShardRecovery {
   auto read_message(std::optional<FoundMessage>& message, Decode&& decode)
       -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>>;
   std::optional<std::uint64_t> expected_records(std::uint64_t at_least) const;
-  std::vector<std::string> contradictions(bool intact) const;
+  std::vector<LostRange> contradictions(bool intact) const;
 
   SalvageFile file_;
   ShardScan scan_;

@@ -27,7 +27,12 @@ class FileLock {
   static Result<FileLock> take(const OutputFolder& folder, const std::string& name, Access access);
 
   FileLock(FileLock&&) noexcept = default;
-  FileLock& operator=(FileLock&&) = delete;
+  FileLock& operator=(FileLock&& other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(created_, other.created_);
+    std::swap(process_, other.process_);
+    return *this;
+  }
   ~FileLock();
 
   /// Returns whether `take` created the file.

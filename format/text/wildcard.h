@@ -10,9 +10,10 @@ namespace dovetail::format {
 bool has_wildcard(std::string_view path) noexcept;
 
 /// Matches a name against a pattern of fnmatch(3), byte by byte: `*` matches any bytes, `?` one
-/// byte, `[a-z]` one byte of a set, `[!a-z]` one byte outside it. A `[` that is never closed stands
-/// for itself, and so does every byte in a set: `[*]` matches a star. Names that begin with a dot
-/// match only patterns that do. A `/` is a byte like others.
+/// byte, `[a-z]` one byte of a set, `[!a-z]` one byte outside it, `[[:digit:]]` one byte of a class.
+/// A `[` that is never closed stands for itself, unless a range or a class begins in it; and `[*]`
+/// matches a star. Names that begin with a dot match only patterns that do. A `/` is a byte like
+/// others.
 bool matches(std::string_view name, std::string_view pattern);
 
 }  // namespace dovetail::format

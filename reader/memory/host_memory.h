@@ -32,7 +32,7 @@ struct HostMemoryOptions {
 /// written.
 ///
 /// Ownership: owns the mapping, or shares provided memory.
-/// Threads:   move-only, not synchronised.
+/// Threads:   move-only, not synchronised. One that was moved from may only be assigned or destroyed.
 class HostMemory {
  public:
   /// Errors: those of the system and of the provider; `invalid_option` for provided memory that is

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "format/layout.h"
@@ -52,23 +53,30 @@ bool has_idx_name(std::string_view name) {
 
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
-  constexpr std::array kEndings = {
-      Ending{".tar", SourceFormat::tar},        Ending{".tgz", SourceFormat::tar},
-      Ending{".tbz2", SourceFormat::tar},       Ending{".txz", SourceFormat::tar},
-      Ending{".tzst", SourceFormat::tar},       Ending{".csv", SourceFormat::csv},
-      Ending{".tsv", SourceFormat::csv},        Ending{".jsonl", SourceFormat::jsonl},
-      Ending{".ndjson", SourceFormat::jsonl},   Ending{".mds", SourceFormat::mds},
-      Ending{".mds.br", SourceFormat::mds},     Ending{".mds.zstd", SourceFormat::mds},
-      Ending{".mds.snappy", SourceFormat::mds}, Ending{format::kShardSuffix, SourceFormat::dovetail},
+  // These endings may be followed by one of any compression.
+  constexpr std::array kPacked = {
+      Ending{".tar", SourceFormat::tar},      Ending{".csv", SourceFormat::csv},
+      Ending{".tsv", SourceFormat::csv},      Ending{".jsonl", SourceFormat::jsonl},
+      Ending{".ndjson", SourceFormat::jsonl}, Ending{format::kShardSuffix, SourceFormat::dovetail},
+  };
+  constexpr std::array kWhole = {
+      Ending{".tgz", SourceFormat::tar},        Ending{".tbz2", SourceFormat::tar},
+      Ending{".txz", SourceFormat::tar},        Ending{".tzst", SourceFormat::tar},
+      Ending{".mds", SourceFormat::mds},        Ending{".mds.br", SourceFormat::mds},
+      Ending{".mds.bz2", SourceFormat::mds},    Ending{".mds.gz", SourceFormat::mds},
+      Ending{".mds.snappy", SourceFormat::mds}, Ending{".mds.zstd", SourceFormat::mds},
   };
   if (format::has_tfrecord_name(path)) return SourceFormat::tfrecord;
   const std::string lower = lower_name(path);
   std::string_view unpacked = lower;
   cut_compression(unpacked);
-  const auto* const found = std::find_if(kEndings.begin(), kEndings.end(), [&](const Ending& ending) {
-    return lower.ends_with(ending.first) || unpacked.ends_with(ending.first);
-  });
-  if (found != kEndings.end()) return found->second;
+  const auto format_in = [](const auto& endings, std::string_view name) {
+    const auto found = std::find_if(endings.begin(), endings.end(),
+                                    [&](const Ending& ending) { return name.ends_with(ending.first); });
+    return found == endings.end() ? std::optional<SourceFormat>() : found->second;
+  };
+  if (const auto format = format_in(kWhole, lower)) return *format;
+  if (const auto format = format_in(kPacked, unpacked)) return *format;
   // For these formats, related files are found by exact names, so the case must match.
   std::string_view exact = base_name(path);
   cut_compression(exact);

@@ -504,8 +504,8 @@ class TimeTest(ErrorTest):
                         return
 
             with ThreadPoolExecutor(4) as pool:
-                for _ in range(4):
-                    pool.submit(work)
+                for done in [pool.submit(work) for _ in range(4)]:
+                    done.result()
             self.assertEqual((errors, sorted(taken)), ([], [0, 1, 2, 3]))
 
     def test_two_threads_share_a_reader(self):
@@ -525,8 +525,8 @@ class TimeTest(ErrorTest):
                     ids.extend(batch.ids.tolist())
 
         with ThreadPoolExecutor(3) as pool:
-            for _ in range(3):
-                pool.submit(work)
+            for done in [pool.submit(work) for _ in range(3)]:
+                done.result()
         self.assertEqual(errors, [])
         self.assertEqual(sorted(ids), list(range(400)))
 
