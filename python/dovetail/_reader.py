@@ -309,7 +309,9 @@ class Reader:
                           "use dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)")
 
     def next(self) -> Batch | None:
-        """Returns the next batch. None at the end of an epoch; the next epoch begins after that."""
+        """Returns the next batch. None at the end of an epoch; the next epoch begins after that.
+
+        If a signal handler raises while this call returns, its batch is lost. A loop over the reader loses none."""
         return self._native.next()
 
     @property

@@ -64,10 +64,11 @@ class PyReader {
   /// Errors: `closed`; `busy` while the reader is moved.
   void need_usable() const;
   /// Errors: those of `need_usable`; `busy` if the reader was moved meanwhile; Python's
-  /// `MemoryError`, which every later call raises too.
+  /// `MemoryError`, after which `open` fails until the reader is moved.
   void give_objects(PyBatch& batch);
   [[noreturn]] void raise(const Error& error) const;
-  /// Errors: those of `need_usable`; the error of the last move if it could not open the reader.
+  /// Errors: those of `need_usable`; the error of the last move if it could not open the reader;
+  ///         that of the last batch if its objects found no memory.
   const std::shared_ptr<BatchReader>& open() const;
   void reopen(ReaderOptions options);
   void stop();
