@@ -304,6 +304,8 @@ class BareWalk {
     for (; batch.filled < batch.count; ++batch.filled) {
       const E& entry = batch.entries[batch.filled];
       batch.ids[batch.filled] = entry.id;
+      // The prefetched lines have left the nearest cache since.
+      if (batch.filled + kAhead < batch.count) prefetch(batch.entries[batch.filled + kAhead]);
       if constexpr (kSized) {
         const std::int64_t at = batch.offsets[batch.filled];
         std::memcpy(values + at, address_of(entry.where), entry.bytes);
@@ -341,6 +343,7 @@ class BareWalk {
 
   static constexpr std::size_t kInputs = 512;
   static constexpr std::size_t kPrefetch = 256;
+  static constexpr std::size_t kAhead = 4;  // records
 
   const Job& job_;
   BareShards& shards_;

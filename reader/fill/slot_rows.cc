@@ -31,8 +31,18 @@ std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std:
   return any;
 }
 
-/// Copies records of one cache line each to consecutive rows. The data was prefetched when the
-/// records entered the pool, but has left the nearest cache by now.
+// Records are prefetched when they enter the pool, but have left the nearest cache when they are
+// copied. So a copy prefetches the records that follow once more.
+constexpr std::size_t kRecordsAhead = 4;
+
+/// Prefetches the first cache lines of a record, without a branch on its size.
+void prefetch_record(std::uint64_t where) noexcept {
+  constexpr std::size_t kLines = 4;
+  const std::byte* const record = address_of(where);
+  for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(record + line * kCacheLine);
+}
+
+/// Copies records of one cache line each to consecutive rows.
 DOVETAIL_WIDE_VECTORS
 void copy_lines(const Entry* __restrict records, std::size_t count, std::byte* __restrict to) noexcept {
   constexpr std::size_t kAhead = 8;
@@ -45,7 +55,10 @@ void copy_lines(const Entry* __restrict records, std::size_t count, std::byte* _
 }
 
 void copy_same(const Entry* records, std::size_t count, std::size_t bytes, std::byte* to) noexcept {
-  for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, address_of(records[i].where), bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kRecordsAhead < count) prefetch_record(records[i + kRecordsAhead].where);
+    std::memcpy(to + i * bytes, address_of(records[i].where), bytes);
+  }
 }
 
 }  // namespace
@@ -100,6 +113,7 @@ std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status
     const SizedEntry& record = records[done];
     const std::uint64_t after = end + record.bytes;
     if ((record.where & Entry::kDamage) != 0 || !record.in_memory() || after > capacity) break;
+    if (done + kRecordsAhead < records.size()) prefetch_record(records[done + kRecordsAhead].where);
     copy_record(values + end, address_of(record.where), record.bytes, after + kCopySlack <= capacity);
     end = after;
     offsets[done] = static_cast<std::int64_t>(end);
