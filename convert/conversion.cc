@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "convert/carried.h"
+#include "convert/conversion_notes.h"
 #include "convert/infer_schema.h"
 #include "convert/publish_parts.h"
 #include "convert/shuffle_jobs.h"
@@ -328,8 +329,14 @@ namespace dovetail {
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
   return detail::guard_memory(folder, [&]() -> Result<ConvertReport> {
     auto report = detail::Conversion(folder, options).run();
+    if (report) {
+      const WriterOptions& shard = options.writer.shard;
+      report->notes = detail::conversion_notes(*report, options.shuffle_seed.has_value(),
+                                               shard.run_records == 0 ? shard.run_bytes : 0);
+      return report;
+    }
     // The error of running out of memory for the output names no file.
-    if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
+    if (report.error().kind() == ErrorKind::io && report.error().path().empty()) {
       return report.error().in_file(folder);
     }
     return report;

@@ -7,6 +7,7 @@
 
 #include <dovetail/convert.h>
 
+#include "convert/conversion_notes.h"
 #include "convert/part_files.h"
 #include "convert/publish_parts.h"
 #include "format/guard_memory.h"
@@ -121,7 +122,11 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
 }  // namespace
 
 Result<ConvertReport> merge(const std::string& folder, bool overwrite) {
-  return detail::guard_memory(folder, [&] { return merge_parts(folder, overwrite); });
+  return detail::guard_memory(folder, [&]() -> Result<ConvertReport> {
+    DOVETAIL_ASSIGN(ConvertReport report, merge_parts(folder, overwrite));
+    report.notes = detail::conversion_notes(report, /*shuffled=*/false, /*run_bytes=*/0);
+    return report;
+  });
 }
 
 }  // namespace dovetail

@@ -137,9 +137,6 @@ Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
   ConvertSummary summary;
   summary.report = std::move(report);
   summary.part = arguments.convert.part;
-  summary.shuffled = arguments.convert.shuffle_seed.has_value();
-  const WriterOptions& shard = arguments.convert.writer.shard;
-  if (shard.run_records == 0) summary.run_bytes = shard.run_bytes;
   for (const SplitShare& share : arguments.convert.split) summary.names.push_back(share.name);
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return summary;

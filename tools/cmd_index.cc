@@ -59,7 +59,7 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
     kept += report.kept ? 1 : 0;
   }
   return text + format::count_of(reports.size(), "file") + ", " + format::count_of(records, "record") + ", " +
-         human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " already had a good index\n" : "\n");
+         format::human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " already had a good index\n" : "\n");
 }
 
 Result<void> check_files(const std::vector<std::string>& files) {

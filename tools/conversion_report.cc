@@ -101,78 +101,6 @@ boost::json::object to_json(const ConvertedSource& source) {
   return json;
 }
 
-/// Folders are packed in order, so each shard has records of few classes.
-std::optional<std::string> class_order(const ConvertSummary& summary) {
-  const std::vector<ConvertedSource>& sources = summary.report.sources;
-  const bool several = std::any_of(sources.begin(), sources.end(),
-                                   [](const ConvertedSource& source) { return source.classes.size() > 1; });
-  if (summary.shuffled || !several) return std::nullopt;
-  return "the shards hold one class after the other; --shuffle packs in random order, and "
-         "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
-}
-
-/// The run length is derived from the first records, so larger records later make larger runs.
-std::optional<std::string> large_runs(const ConvertSummary& summary) {
-  const ConvertReport& report = summary.report;
-  if (summary.run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
-  const std::uint64_t records = report.datasets.front().shards.front().run_records;
-  const std::uint64_t bytes = report.raw_bytes / report.records * records;
-  if (records == 1 || bytes <= 2 * summary.run_bytes) return std::nullopt;
-  return "a run has " + format::count_of(records, "record") + ": on average " + human_bytes(bytes) +
-         ", because the first records are smaller than the others; lower --run-records so that readers need "
-         "less memory";
-}
-
-/// A pattern that matches nothing in any source is misspelt or superfluous.
-std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& sources) {
-  if (sources.empty()) return std::nullopt;
-  std::string text;
-  for (const std::string& pattern : sources.front().unmatched) {
-    const bool useless = std::all_of(sources.begin(), sources.end(), [&pattern](const ConvertedSource& source) {
-      return std::find(source.unmatched.begin(), source.unmatched.end(), pattern) != source.unmatched.end();
-    });
-    if (useless) text += (text.empty() ? "" : ", ") + pattern;
-  }
-  if (text.empty()) return std::nullopt;
-  return "no file matches these patterns of --include and --exclude: " + text;
-}
-
-/// Columns of numbers that an odd value has made texts.
-std::optional<std::string> numbers_as_bytes(const std::vector<ConvertedSource>& sources) {
-  constexpr std::size_t kMostShown = 3;
-  constexpr std::size_t kShownName = 40;
-  const auto with_columns = std::find_if(sources.begin(), sources.end(),
-                                         [](const ConvertedSource& source) { return !source.columns.empty(); });
-  if (with_columns == sources.end()) return std::nullopt;
-  std::string text;
-  std::size_t found = 0;
-  for (const CsvColumn& column : with_columns->columns) {
-    if (column.reason.empty() || ++found > kMostShown) continue;
-    text += (text.empty() ? "" : ", ") + format::shortened(column.name, kShownName) + " is bytes because of " +
-            column.reason;
-  }
-  if (found == 0) return std::nullopt;
-  if (found > kMostShown) text += " and " + format::count_of(found - kMostShown, "more column");
-  return text + "; --csv-null names values that mean a missing number, --csv-type sets the type of a column";
-}
-
-/// More shards than records are mostly a mistake, and each empty one is a file.
-std::optional<std::string> empty_shards(const ConvertReport& report) {
-  if (report.shards == 1 || report.shards <= report.records) return std::nullopt;
-  return "there are more shards than records, so at least " + std::to_string(report.shards - report.records) + " of " +
-         std::to_string(report.shards) + " are empty; ask for fewer shards";
-}
-
-std::vector<std::string> notes_of(const ConvertSummary& summary) {
-  std::vector<std::string> notes;
-  const std::vector<ConvertedSource>& sources = summary.report.sources;
-  for (const auto& note : {useless_patterns(sources), numbers_as_bytes(sources), empty_shards(summary.report),
-                           class_order(summary), large_runs(summary)}) {
-    if (note) notes.push_back(*note);
-  }
-  return notes;
-}
-
 std::string text_of(const ConvertPart& part) {
   return std::to_string(part.number) + "/" + std::to_string(part.parts);
 }
@@ -212,7 +140,7 @@ boost::json::object to_json(const ConvertSummary& summary) {
   json["stored_bytes"] = report.stored_bytes;
   json["seconds"] = summary.seconds;
   boost::json::array notes;
-  for (const std::string& note : notes_of(summary)) notes.emplace_back(format::to_utf8(note));
+  for (const std::string& note : report.notes) notes.emplace_back(format::to_utf8(note));
   json["notes"] = std::move(notes);
   return json;
 }
@@ -229,16 +157,16 @@ std::string to_text(const ConvertSummary& summary) {
   }
   if (!report.datasets.empty()) listing.add("dataset", report.datasets.front().id.to_hex());
   if (!report.formats.empty()) {
-    listing.add("input", format::count_of(report.files, "file") + ", " + human_bytes(report.input_bytes));
+    listing.add("input", format::count_of(report.files, "file") + ", " + format::human_bytes(report.input_bytes));
     add_sources(report.sources, listing);
   }
-  listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  listing.add("records", std::to_string(report.records) + ", " + format::human_bytes(report.raw_bytes));
   if (report.skipped != 0) listing.add("skipped", report.skipped);
-  std::string shards = std::to_string(report.shards) + ", " + human_bytes(report.stored_bytes) + " stored";
+  std::string shards = std::to_string(report.shards) + ", " + format::human_bytes(report.stored_bytes) + " stored";
   if (report.kept_shards != 0) shards += ", " + std::to_string(report.kept_shards) + " of an earlier run";
   listing.add("shards", shards);
   std::string text = listing.to_text();
-  for (const std::string& note : notes_of(summary)) text += "note: " + format::visible(note) + '\n';
+  for (const std::string& note : report.notes) text += "note: " + format::visible(note) + '\n';
   return text;
 }
 
@@ -255,8 +183,8 @@ boost::json::object to_json(const TfrecordExportReport& report) {
 std::string to_text(const TfrecordExportReport& report) {
   Listing listing;
   if (!report.files.empty()) listing.add("first file", report.files.front());
-  listing.add("files", std::to_string(report.files.size()) + ", " + human_bytes(report.stored_bytes));
-  listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  listing.add("files", std::to_string(report.files.size()) + ", " + format::human_bytes(report.stored_bytes));
+  listing.add("records", std::to_string(report.records) + ", " + format::human_bytes(report.raw_bytes));
   if (report.skipped != 0) listing.add("skipped", report.skipped);
   return listing.to_text();
 }

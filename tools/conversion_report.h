@@ -17,8 +17,6 @@ struct ConvertSummary {
   ConvertReport report;
   std::vector<std::string> names;   ///< Names of the datasets of a split.
   std::optional<ConvertPart> part;  ///< Set for a part.
-  bool shuffled = false;            ///< Whether all records were shuffled.
-  std::uint64_t run_bytes = 0;      ///< Target size of runs; 0 if the run length was given.
   double seconds = 0;
 };
 

@@ -11,4 +11,7 @@ namespace dovetail::format {
 /// noun with an `s`.
 std::string count_of(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 
+/// Returns a size in bytes for people, such as "1.5 GiB" or "512 B".
+std::string human_bytes(std::uint64_t bytes);
+
 }  // namespace dovetail::format

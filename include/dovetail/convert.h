@@ -143,6 +143,9 @@ struct DOVETAIL_EXPORT ConvertReport {
   std::vector<SkippedRecord> first_skipped;
   /// One dataset, or one per share of a split, in the order of the shares; none for a part.
   std::vector<DatasetInfo> datasets;
+  /// What is probably not meant, such as a pattern that matches nothing, and what to do about it. A
+  /// sentence each.
+  std::vector<std::string> notes;
 };
 
 /// Packs sources of other formats into a dataset, shard by shard on all cores. The bytes of a shard

@@ -216,7 +216,8 @@ class ConvertReport:
     """Result of `convert` or `merge`. Bytes of records are before compression. `merge` has no `sources`.
 
     An earlier call had finished `kept_shards` of the `shards`. With `on_error="skip"`, `skipped` counts what was left
-    out, and `first_skipped` holds the first errors. `datasets` is empty for a part.
+    out, and `first_skipped` holds the first errors. `datasets` is empty for a part. `notes` name what is probably not
+    meant, such as a pattern that matches nothing; printed, the report shows them.
     """
 
     records: int
@@ -231,11 +232,13 @@ class ConvertReport:
     skipped: int
     first_skipped: tuple[DovetailError, ...]
     datasets: tuple[ConvertedDataset, ...]
+    notes: tuple[str, ...]
 
     def __repr__(self) -> str:
         kept = f", {self.kept_shards} of them kept" if self.kept_shards else ""
         skipped = f"; {self.skipped} skipped" if self.skipped else ""
-        return f"<ConvertReport: {_count(self.records, 'record')} in {_count(self.shards, 'shard')}{kept}{skipped}>"
+        summary = f"<ConvertReport: {_count(self.records, 'record')} in {_count(self.shards, 'shard')}{kept}{skipped}>"
+        return "\n".join([summary, *(f"note: {note}" for note in self.notes)])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

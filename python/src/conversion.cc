@@ -163,9 +163,11 @@ py::object to_object(const ConvertReport& report) {
     datasets.append(call_object(reports.attr("ConvertedDataset"), path_text(dataset.manifest), dataset.id.to_hex(),
                                 py::tuple(py::cast(dataset.shards))));
   }
+  py::list notes;
+  for (const std::string& note : report.notes) notes.append(message_text(note));
   return call_object(reports.attr("ConvertReport"), report.records, report.raw_bytes, report.input_bytes, report.files,
                      py::tuple(formats), py::tuple(sources), report.shards, report.kept_shards, report.stored_bytes,
-                     report.skipped, to_tuple(report.first_skipped), py::tuple(datasets));
+                     report.skipped, to_tuple(report.first_skipped), py::tuple(datasets), py::tuple(notes));
 }
 
 /// Asks a Python function whether to continue. Keeps an exception that the function raises.

@@ -66,6 +66,15 @@ TEST(CountOfTest, HasAPluralForAllNumbersButOne) {
   EXPECT_EQ(count_of(2, "entry", "entries"), "2 entries");
 }
 
+TEST(HumanBytesTest, HasPowersOf1024) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(human_bytes(std::uint64_t{1} << 40), "1.0 TiB");
+  EXPECT_EQ(human_bytes(~std::uint64_t{0}), "16.0 EiB");
+}
+
 TEST(NumberTextTest, ParsesWholeTextsInRange) {
   EXPECT_EQ(parse_number<std::uint32_t>("4294967295"), 4294967295u);
   EXPECT_EQ(parse_number<std::int64_t>("-007"), -7);

@@ -58,6 +58,21 @@ class ConversionTest(ModuleTest):
                 self.assertTrue(verified.ok)
                 self.assertEqual((verified.records, verified.damaged), (count, ()))
 
+    def test_the_report_notes_what_is_probably_not_meant(self):
+        source = write_file(self.path("a.csv"), b"a,b\n" + b"1,2\n" * 3 + b"x,2\n")
+        report = dovetail.convert([source], self.path("to"), shards=9)
+        types, shards = report.notes
+        self.assertEqual(types, f'a is bytes because of "x" in line 5 of {source}; --csv-null names values that mean a '
+                                "missing number, --csv-type sets the type of a column")
+        self.assertIn("more shards than records", shards)
+        self.assertTrue(repr(report).endswith(f">\nnote: {types}\nnote: {shards}"), repr(report))
+        good = dovetail.convert([source], self.path("to"), overwrite=True, csv_nulls=["x"])
+        self.assertEqual(good.notes, ())
+        self.assertNotIn("\n", repr(good))
+        for part in range(2):
+            dovetail.convert([source], self.path("parts"), shards=9, part=(part, 2))
+        self.assertEqual(dovetail.merge(self.path("parts")).notes, (shards,))
+
     def test_the_report_says_what_each_source_was_taken_for(self):
         for name in ("dog", "cat", ".git"):
             os.makedirs(self.path("photos", name))

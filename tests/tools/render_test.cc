@@ -12,15 +12,6 @@
 namespace dovetail::tools {
 namespace {
 
-TEST(RenderTest, BytesAreShownInPowersOf1024) {
-  EXPECT_EQ(human_bytes(0), "0 B");
-  EXPECT_EQ(human_bytes(1023), "1023 B");
-  EXPECT_EQ(human_bytes(1024), "1.0 KiB");
-  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(human_bytes(std::uint64_t{1} << 40), "1.0 TiB");
-  EXPECT_EQ(human_bytes(~std::uint64_t{0}), "16.0 EiB");
-}
-
 TEST(RenderTest, DumpShowsOffsetBytesAndText) {
   EXPECT_EQ(hex_dump({}), "");
   EXPECT_EQ(hex_dump(as_bytes(std::string_view("0123456789abcdef\x01z", 18))),

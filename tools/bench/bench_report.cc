@@ -72,7 +72,7 @@ std::string pass_text(const ReadingPass& pass) {
 }
 
 std::string cat_text(const SequentialRead& cat) {
-  std::string text = human_rate(cat.rate()) + ", " + human_bytes(cat.bytes);
+  std::string text = human_rate(cat.rate()) + ", " + format::human_bytes(cat.bytes);
   if (cat.cached_share >= 0) text += "; " + percent(cat.cached_share, 0) + " of the files were cached";
   return text;
 }
@@ -126,9 +126,9 @@ boost::json::object to_json(const BenchReport& report) {
 
 std::string to_text(const BenchReport& report) {
   Listing listing;
-  listing.add("dataset", format::count_of(report.records, "record") + " in " +
-                             format::count_of(report.shards, "shard") + ", " +
-                             human_bytes(static_cast<std::uint64_t>(report.mean_record())) + " each on average");
+  listing.add("dataset",
+              format::count_of(report.records, "record") + " in " + format::count_of(report.shards, "shard") + ", " +
+                  format::human_bytes(static_cast<std::uint64_t>(report.mean_record())) + " each on average");
   listing.add(
       "codec",
       percent(report.compressed_share, 0) + " of the bytes compressed, in " +

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kBetweenLines{200};
 
 std::string progress_text(const std::string& verb, std::uint64_t records, std::uint64_t bytes, double share_done,
                           double seconds) {
-  std::string text = verb + ": " + format::count_of(records, "record") + ", " + human_bytes(bytes);
+  std::string text = verb + ": " + format::count_of(records, "record") + ", " + format::human_bytes(bytes);
   if (seconds > 0) {
     text += ", " + human_rate(static_cast<double>(bytes) / seconds);
   }

@@ -2,10 +2,10 @@
 #include "tools/command/render.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <utility>
 
+#include "format/text/count_of.h"
 #include "format/text/hex.h"
 #include "format/text/number_text.h"
 #include "format/text/visible.h"
@@ -23,17 +23,8 @@ char printable(std::byte byte) {
 
 }  // namespace
 
-std::string human_bytes(std::uint64_t bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return format::fixed(value, 1) + ' ' + kUnits[unit];
-}
-
 std::string human_rate(double bytes_per_second) {
-  return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
+  return format::human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
 }
 
 std::string percent(double share, int digits) {

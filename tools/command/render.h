@@ -26,8 +26,6 @@ struct Colours {
   }
 };
 
-/// For example "1.5 GiB" and "512 B".
-std::string human_bytes(std::uint64_t bytes);
 /// For example "1.5 GiB/s".
 std::string human_rate(double bytes_per_second);
 

@@ -30,7 +30,7 @@ constexpr std::size_t kMostImageBytes = std::size_t{8} << 20;  // of all images
 constexpr std::size_t kMostShards = 1000;
 
 std::string both(std::uint64_t bytes) {
-  return human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
+  return format::human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
 }
 
 std::string section(std::string_view title, std::string_view note, std::string_view content) {
@@ -127,7 +127,7 @@ std::string codecs(const inspect::Inspection& inspection) {
   HtmlTable table("codecs", {"blocks", "share of bytes", "raw", "stored", "codec"});
   const auto add = [&](std::string_view key, std::string_view name, const inspect::Inspection::CodecShare& share) {
     table.add(key, {std::to_string(share.blocks), share_of(share.raw_bytes, inspection.raw_bytes),
-                    human_bytes(share.raw_bytes), human_bytes(share.stored_bytes), std::string(name)});
+                    format::human_bytes(share.raw_bytes), format::human_bytes(share.stored_bytes), std::string(name)});
   };
   add("none", "not compressed", inspection.plain);
   add("snappy", "Snappy", inspection.snappy);
@@ -156,9 +156,9 @@ std::string shards(const inspect::Inspection& inspection) {
   const std::size_t shown = std::min(kMostShards, inspection.shards.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ShardInfo& info = inspection.shards[i].info;
-    table.add(std::to_string(i),
-              {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
+    table.add(std::to_string(i), {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
+                                  std::to_string(info.blocks), format::human_bytes(info.raw_bytes),
+                                  format::human_bytes(info.file_bytes), info.name});
   }
   const std::string note = shown == inspection.shards.size() ? std::string()
                                                              : "the first " + std::to_string(shown) + " of " +

@@ -31,7 +31,7 @@ std::string shards_text(const inspect::Inspection& inspection, const Colours& co
   for (std::size_t i = 0; i < inspection.shards.size(); ++i) {
     const ShardInfo& info = inspection.shards[i].info;
     table.add({std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes),
+               std::to_string(info.blocks), format::human_bytes(info.raw_bytes), format::human_bytes(info.file_bytes),
                format::visible(info.name)});
   }
   return '\n' + table.to_text(colours);
@@ -112,8 +112,8 @@ std::string share_text(const inspect::Inspection::CodecShare& share, const inspe
   if (share.blocks == 0) return text;
   const double part =
       static_cast<double>(share.raw_bytes) / static_cast<double>(std::max<std::uint64_t>(inspection.raw_bytes, 1));
-  return text + ", " + format::fixed(part * 100, 1) + " % of the bytes: " + human_bytes(share.raw_bytes) + " in " +
-         human_bytes(share.stored_bytes);
+  return text + ", " + format::fixed(part * 100, 1) + " % of the bytes: " + format::human_bytes(share.raw_bytes) +
+         " in " + format::human_bytes(share.stored_bytes);
 }
 
 std::string run_text(const inspect::Inspection& inspection) {

@@ -141,7 +141,7 @@ std::string head_html(const inspect::Inspection& inspection) {
   html += "<p class=\"badges\">";
   const auto badge = [&](const std::string& text) { html += "<span>" + html_text(text) + "</span> "; };
   badge(format::count_of(inspection.records, "record"));
-  badge(human_bytes(inspection.stored_bytes) + " stored");
+  badge(format::human_bytes(inspection.stored_bytes) + " stored");
   if (const std::string licence = metadata_of(inspection, {"licence", "license"}); !licence.empty()) {
     badge("licence " + licence);
   }

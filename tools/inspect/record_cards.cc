@@ -5,6 +5,7 @@
 
 #include "format/example/example_wire.h"
 #include "format/text/base64.h"
+#include "format/text/count_of.h"
 #include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "tools/command/render.h"
@@ -97,8 +98,8 @@ void RecordCards::add(const PlacedRecord& record) {
   const std::string caption = is_example && has_image ? caption_of(features) : "";
   if (!caption.empty()) html_ += "<p class=\"caption\">" + html_text(caption) + "</p>\n";
   const std::string note = "<p class=\"note\">" + html_text(describe(payload, record.bytes)) + "; " +
-                           human_bytes(record.bytes.size()) + "; shard " + std::to_string(record.shard) + ", record " +
-                           std::to_string(record.record) + " there</p>\n";
+                           format::human_bytes(record.bytes.size()) + "; shard " + std::to_string(record.shard) +
+                           ", record " + std::to_string(record.record) + " there</p>\n";
   if (!is_example || !has_image) html_ += note;
   if (is_image) {
     add_image(record.bytes, payload, "record " + id);
@@ -121,8 +122,8 @@ void RecordCards::add(const PlacedRecord& record) {
 void RecordCards::add_image(ByteView image, inspect::Payload payload, const std::string& name) {
   const std::uint64_t pixels = pixels_of(payload, image);
   if (image.size() > image_bytes_left_ || pixels > std::min(pixels_left_, kMostPixelsOfOne)) {
-    html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
-             ": left out, to keep the page small</p>\n";
+    html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " +
+             format::human_bytes(image.size()) + ": left out, to keep the page small</p>\n";
     ++images_left_out_;
     return;
   }
@@ -171,13 +172,13 @@ void RecordCards::add_bytes_value(ByteView value) {
     return;
   }
   if (!image_type(payload).empty()) {
-    html_ +=
-        "<span class=\"note\">" + html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
+    html_ += "<span class=\"note\">" + html_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) +
+             "</span> ";
     return;
   }
   html_ += "<code>" + format::hex(value.first(std::min(kValueHexBytes, value.size()))) +
            (value.size() > kValueHexBytes ? "\xE2\x80\xA6" : "") + "</code> <span class=\"note\">" +
-           html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
+           html_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) + "</span> ";
 }
 
 void RecordCards::add_text(std::string_view text) {

@@ -161,7 +161,7 @@ std::string to_text(const PlanReport& report) {
   for (std::uint32_t rank = 0; rank < plan.options().world; ++rank) {
     const RankShare& share = report.shares[rank];
     table.add({std::to_string(rank), std::to_string(epoch.steps() - epoch.first_step()), std::to_string(share.records),
-               share.shards ? std::to_string(*share.shards) : "-", human_bytes(share.bytes_estimate)});
+               share.shards ? std::to_string(*share.shards) : "-", format::human_bytes(share.bytes_estimate)});
   }
   std::string text = listing.to_text() + '\n' + table.to_text();
   if (const std::optional<std::string> narrow = narrow_lanes(report)) text += "note: " + *narrow + '\n';

@@ -260,7 +260,7 @@ void Drawing::draw_ranks() {
   const double width = (kInner - 60) / 3;
   draw_bars(kMargin, width, "records", records, plain);
   draw_bars(kMargin + width + 30, width, "bytes (estimate)", bytes,
-            [](double value) { return human_bytes(static_cast<std::uint64_t>(value)); });
+            [](double value) { return format::human_bytes(static_cast<std::uint64_t>(value)); });
   if (!shards.empty()) draw_bars(kMargin + 2 * (width + 30), width, "shards", shards, plain);
   svg_.end_group();
   y_ += 175;
