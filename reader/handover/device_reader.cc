@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/circular_buffer.hpp>
@@ -20,6 +19,7 @@
 #include "reader/handover/async_request.h"
 #include "reader/memory/batch_access.h"
 #include "reader/memory/batch_columns.h"
+#include "reader/memory/batch_keeper.h"
 #include "reader/memory/device_ring.h"
 
 namespace dovetail {
@@ -103,7 +103,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// Frees the slot when its copy has ended. Errors: the end of the copy cannot be observed.
   Result<void> give_back(Batch batch);
   /// Waits for the copies. If that fails, returns false and keeps the slot allocated for ever.
-  bool keep_until_copied(Batch batch);
+  bool keep_until_copied(Batch batch) noexcept;
   void push(Item item) noexcept;
   /// Whether a request has no outcome yet, or its executor does not have it yet.
   bool outstanding_locked() const {
@@ -128,6 +128,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   const Error stopped_ = detail::cancelled("the reader was stopped");
   const Error cancelled_ = detail::cancelled("the request was cancelled");
   const Error slots_held_;
+  detail::BatchKeeper keeper_;  // used once at most: the failure ends the thread
   mutable std::mutex mutex_;
   std::condition_variable room_;        // a slab came free, or an item was taken
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
@@ -247,12 +248,9 @@ Result<void> DeviceReader::Impl::give_back(Batch batch) {
   return released;
 }
 
-bool DeviceReader::Impl::keep_until_copied(Batch batch) {
+bool DeviceReader::Impl::keep_until_copied(Batch batch) noexcept {
   if (ring_->finish_copies()) return true;
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<Batch>();  // never freed, so it outlives static objects
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(batch));
+  keeper_.keep(std::move(batch));
   return false;
 }
 
