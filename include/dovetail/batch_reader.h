@@ -82,12 +82,15 @@ class DOVETAIL_EXPORT BatchReader {
   /// Threads:    one call outstanding; a second completes with `busy`. The handler runs on its
   ///             associated executor (default: Asio's system executor), never inside this call, and
   ///             never on a thread of the reader.
-  ///   - A handler of type `any_completion_handler` goes through a thread of Asio's system
-  ///     executor. That thread may release the handler's executor a little later. So end its
-  ///     context by letting `run` return for lack of work, not in the handler.
-  ///   - An executor that throws, for example for lack of memory, ends the reader. The handler is
-  ///     then destroyed uncalled on the thread that met the exception, which may be one of the
-  ///     reader. So the handler must not own the reader then. No batch is lost.
+  ///   - The thread that submits the handler, often one of the reader, may release the handler's
+  ///     executor a little later. So end its context by letting `run` return for lack of work, not
+  ///     by `stop` in the handler.
+  ///   - A handler of type `any_completion_handler` is submitted by a thread of Asio's system
+  ///     executor.
+  ///   - An executor that throws, for example for lack of memory, ends the reader. No batch is lost.
+  ///     The handler is never called. It is destroyed on the thread that met the exception, which
+  ///     may be one of the reader, or when the executor drops the call. So the handler must not own
+  ///     the reader then. A call that is refused, such as with `busy`, throws the exception itself.
   /// Cancel:     total; a cancelled request loses no batch, the next call gets it. As always in
   ///             Asio, do not cancel while this call begins.
   template <class CompletionToken>

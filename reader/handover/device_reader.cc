@@ -107,7 +107,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   void push(Item item) noexcept;
   /// Whether a request has no outcome yet, or its executor does not have it yet.
   bool outstanding_locked() const {
-    return !std::holds_alternative<std::monostate>(request_) || (handing_over_ != nullptr && !handing_over_->claimed);
+    return !std::holds_alternative<std::monostate>(request_) ||
+           (handing_over_ != nullptr && !handing_over_->delivered());
   }
   /// An outcome that is available now, if there is one.
   std::optional<Item> take_locked() noexcept;
@@ -315,8 +316,8 @@ void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std:
     failure = detail::error_from(thrown);
   }
   std::unique_lock again(mutex_);
-  if (handing_over_ == request.get()) handing_over_ = nullptr;          // the handler may have made the next request
-  if (!failure.has_value() || request->claimed.exchange(true)) return;  // else the trainer has the batch
+  if (handing_over_ == request.get()) handing_over_ = nullptr;  // the handler may have made the next request
+  if (!failure.has_value()) return;
   if (item.after.has_value()) state_ = std::move(*item.after);
   if (!error_.has_value()) error_ = std::move(failure);
   match(again);

@@ -96,7 +96,6 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     // The handler may have made the next request.
     if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
     if (!failure.has_value()) return;
-    if (completion.request->claimed.exchange(true)) return;  // the trainer has the batch
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = std::move(failure);
     ready_ = 1;  // makes spinning threads stop
@@ -214,7 +213,7 @@ void ReadyQueue::async_next(Handler handler) {
 }
 
 bool ReadyQueue::outstanding_locked() const {
-  return requested_locked() || completion_.has_value() || (handing_over_ != nullptr && !handing_over_->claimed);
+  return requested_locked() || completion_.has_value() || (handing_over_ != nullptr && !handing_over_->delivered());
 }
 
 bool ReadyQueue::take_locked(Outcome& outcome) noexcept {

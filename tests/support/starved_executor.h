@@ -39,6 +39,28 @@ struct StarvedAfterACall : StarvedExecutor {
   const std::function<void()>* call;
 };
 
+/// Calls a function when the text of its exception is asked for.
+struct StarvedWithQuestion : StarvedExecutor {
+  struct OutOfMemory : std::bad_alloc {
+    explicit OutOfMemory(const std::function<void()>* called) : call(called) {}
+    const char* what() const noexcept override {
+      (*call)();
+      return "no memory";
+    }
+    const std::function<void()>* call;
+  };
+  template <class Function>
+  void execute(Function /*function*/) const {
+    throw OutOfMemory(call);
+  }
+  StarvedWithQuestion require(boost::asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept {
+    return boost::asio::execution::blocking.never;
+  }
+
+  const std::function<void()>* call;
+};
+
 /// Takes what it is given all the same, for the test to call.
 struct StarvedTooLate : StarvedExecutor {
   template <class Function>
