@@ -286,17 +286,26 @@ class DatasetRecovery {
 
   void lose(LostRange region) { detail::tell_region(std::move(region), most_regions_, report_); }
 
-  void lose_shard(const detail::ListedShard& listed, const Error& why) {
+  // A shard may lie under another name than in the manifest, and another shard under its name.
+  static Error with_advice(const detail::ListedShard& listed, const Error& why) {
+    const bool missing = why.code() == boost::system::errc::no_such_file_or_directory;
+    if (!listed.entry || !(missing || why.is(Errc::not_dovetail))) return why;
+    return Error(why.code(), why.detail() +
+                                 "; if the shard lies here under another name, rename it, or move the manifest away: "
+                                 "then recover finds the shards by their numbers")
+        .in_file(why.path());
+  }
+
+  void lose_shard(const detail::ListedShard& listed, const Error& cause) {
+    const Error why = with_advice(listed, cause);
     if (!first_error_) first_error_ = why;
     std::error_code missing;
     const std::uintmax_t bytes = listed.unreadable ? 0 : fs::file_size(listed.path, missing);
     const std::uint64_t records = listed.entry ? listed.entry->records : 0;
-    const bool renamed = listed.entry && why.code() == boost::system::errc::no_such_file_or_directory;
     lose({.file = listed.path,
           .bytes = missing ? 0 : bytes,
           .end_record = records,
-          .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail()) +
-                    (renamed ? "; if it lies here under another name, rename it" : "")});
+          .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail())});
     if (report_.expected_records) *report_.expected_records += records;
   }
 

@@ -173,16 +173,49 @@ TEST_F(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood
   EXPECT_THAT(again.passed_over, ElementsAre(data_ + "/copy.dvt"));
 }
 
+/// A shard that was not found under the name that the manifest has for it.
+auto is_misnamed(const std::string& file) {
+  return AllOf(
+      ::testing::Field(&LostRange::file, file), ::testing::Field(&LostRange::end_record, 50u),
+      ::testing::Field(&LostRange::reason, AllOf(HasSubstr("rename it"), HasSubstr("move the manifest away"))));
+}
+
 TEST_F(RecoverFolderTest, AShardThatIsNotUnderItsNameInTheManifestIsLost) {
   write_dataset(data_, "ours", 4, 1);
   fs::rename(data_ + name_of(1), data_ + "/renamed.dvt");
   const RecoverReport report = recovered(data_, out_);
   EXPECT_EQ(saved(), records_of("ours", {0, 2, 3}));
   EXPECT_EQ(report.expected_records, 200u);
-  ASSERT_THAT(report.lost, SizeIs(1));
-  EXPECT_EQ(report.lost[0].file, data_ + name_of(1));
+  EXPECT_THAT(report.lost, ElementsAre(is_misnamed(data_ + name_of(1))));
   EXPECT_EQ(report.lost_records, 50u);
   EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), Fails(Errc::invalid_option));
+}
+
+TEST_F(RecoverFolderTest, SwappedShardsAreLostAndFoundByTheirNumbersWithoutTheManifest) {
+  write_dataset(data_, "ours", 3, 1);
+  fs::rename(data_ + name_of(0), data_ + "/aside");
+  fs::rename(data_ + name_of(1), data_ + name_of(0));
+  fs::rename(data_ + "/aside", data_ + name_of(1));
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", 2u));
+  EXPECT_THAT(report.lost, ElementsAre(is_misnamed(data_ + name_of(0)), is_misnamed(data_ + name_of(1))));
+  fs::rename(data_ + "/manifest.dvt", folder_ / "away");
+  recovered(data_, out_, {.overwrite = true});
+  EXPECT_EQ(saved(), records_of("ours", {0, 1, 2}));
+}
+
+TEST_F(RecoverErrorTest, WhereAllShardsAreRenamedTheErrorAdvisesToo) {
+  write_dataset(data_, "ours", 2, 1);
+  fs::rename(data_ + name_of(0), data_ + "/a.dvt");
+  fs::rename(data_ + name_of(1), data_ + "/b.dvt");
+  EXPECT_THAT(failure(data_, out_), Fails(boost::system::errc::no_such_file_or_directory)
+                                        .in(data_ + name_of(0))
+                                        .saying("rename it")
+                                        .saying("move the manifest away"));
+  EXPECT_FALSE(fs::exists(out_));
+  fs::rename(data_ + "/manifest.dvt", folder_ / "away");
+  recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", {0, 1}));
 }
 
 TEST_F(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
