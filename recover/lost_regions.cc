@@ -106,15 +106,15 @@ class RegionWalk {
   }
 
  private:
-  // One region for all blocks, because a file may have millions; it reaches over good blocks between
-  // them.
+  // One region for all blocks, because a file may have millions. It counts the bytes of their padding
+  // only, without the good bytes between them.
   void tell_padding() {
     std::uint64_t blocks = 0;
     LostRange region{.file = {}, .reason = {}};
     for (const DirtyPadding& padding : scan_.padding) {
       if (stretch_at(padding.position) != nullptr) continue;
       if (blocks++ == 0) region.offset = padding.position;
-      region.bytes = padding.position + padding.bytes - region.offset;
+      region.bytes += padding.bytes;
     }
     if (blocks == 0) return;
     region.reason = "padding that is not zero, of " + format::count_of(blocks, "block");

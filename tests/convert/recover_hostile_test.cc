@@ -61,30 +61,33 @@ TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
   const DecodedShard decoded = read_shard(good).value();
   const std::uint64_t index = decoded.tail.footer.index_offset;
   const std::uint64_t footer = decoded.tail.trailer.footer_offset;
-  const auto expect_told = [&](const Bytes& file, const char* reason) {
+  const auto expect_told = [&](const Bytes& file, std::uint64_t offset, const char* reason) {
     SCOPED_TRACE(reason);
     write_file(folder_ / "s.dvt", as_chars(file));
     const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
     EXPECT_EQ(report.records, spec.records.size());
     ASSERT_THAT(report.lost, SizeIs(1));
+    EXPECT_EQ(report.lost[0].offset, offset);
     EXPECT_THAT(report.lost[0].reason, HasSubstr(reason));
     EXPECT_EQ(report.lost[0].end_record, report.lost[0].first_record);
   };
   Bytes file = good;
   forge_trailer(file, [](format::Trailer& told) { told.records = 20; });
-  expect_told(file, "the end of the file: the footer counts other records or blocks before it than the trailer");
+  expect_told(file, footer,
+              "the end of the file: the footer counts other records or blocks before it than the trailer");
   file = good;
   forge_trailer(file, [](format::Trailer& told) { told.blocks = 9; });
-  expect_told(file, "the end of the file: blocks in the footer: 12, in the trailer: 9");
+  expect_told(file, footer, "the end of the file: blocks in the footer: 12, in the trailer: 9");
   file = good;
   forge(file, index, [](format::BlockHeader& header, const auto&) { header.first_record = 22; });
-  expect_told(file, "the end of the file: the index counts other records or blocks before it than the footer");
+  expect_told(file, index, "the end of the file: the index counts other records or blocks before it than the footer");
   file = good;
   forge(file, footer, [](format::BlockHeader& header, const auto&) { header.first_record = 21; });
-  expect_told(file, "the end of the file: the footer counts other records or blocks before it than the trailer");
+  expect_told(file, footer,
+              "the end of the file: the footer counts other records or blocks before it than the trailer");
   file = good;
   forge(file, footer, [](format::BlockHeader& header, const auto&) { ++header.sequence; });
-  expect_told(file, "the end of the file: the index counts other records or blocks before it than the footer");
+  expect_told(file, index, "the end of the file: the index counts other records or blocks before it than the footer");
 }
 
 TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecords) {
@@ -207,12 +210,19 @@ TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
   const DecodedShard good = read_shard(make_shard(spec).bytes).value();
   Bytes file = make_shard(spec).bytes;
-  for (const format::BlockHeader& block : good.blocks) file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
+  std::uint64_t padding = 0;
+  for (const format::BlockHeader& block : good.blocks) {
+    file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
+    if (&block != &good.blocks[6]) padding += block.span_bytes() - format::kBlockHeaderBytes - block.body_bytes();
+  }
   file.at(good.blocks[6].offset + format::kBlockHeaderBytes) ^= std::byte{1};
   write_file(folder_ / "s.dvt", as_chars(file));
   const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   ASSERT_THAT(report.lost, SizeIs(2));
   EXPECT_THAT(report.lost[0].reason, HasSubstr("padding that is not zero, of 11 blocks"));
+  const format::BlockHeader& first = good.blocks[0];
+  EXPECT_EQ(report.lost[0].offset, first.offset + format::kBlockHeaderBytes + first.body_bytes());
+  EXPECT_EQ(report.lost[0].bytes, padding) << "neither good blocks nor the bytes of the next region";
   EXPECT_EQ(report.lost[1].offset, good.blocks[6].offset);
   EXPECT_EQ(report.lost[1].end_record, 14u);
 }
