@@ -13,6 +13,7 @@ bool has_wildcard(std::string_view path) noexcept {
 }
 
 bool matches(std::string_view name, std::string_view pattern) {
+  if (pattern.find('\0') != pattern.npos) return false;  // fnmatch(3) would take only what is before it
   static const locale_t bytewise = ::newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string name_text(name);
   const std::string pattern_text(pattern);

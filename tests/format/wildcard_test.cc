@@ -2,6 +2,7 @@
 #include "format/text/wildcard.h"
 
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -35,8 +36,19 @@ INSTANTIATE_TEST_SUITE_P(
                       MatchCase{"*", "[*]", true}, MatchCase{"x", "[*]", false}, MatchCase{"[", "[", true},
                       MatchCase{"[a", "[a", true}, MatchCase{"[]", "[]", true}, MatchCase{"a*b", "a[*]b", true},
                       MatchCase{"\xC3\xA9", "??", true}, MatchCase{"\xFF", "[\x80-\xFF]", true},
-                      MatchCase{".hidden", "*", false}, MatchCase{".hidden", "?hidden", false},
-                      MatchCase{".hidden", "[.]hidden", false}, MatchCase{".hidden", ".h*", true}));
+                      MatchCase{"5", "[[:digit:]]", true}, MatchCase{"d", "[[:digit:]]", false},
+                      MatchCase{"-", "[[.-.]]", true}, MatchCase{"a.", "a[.[]", true}, MatchCase{"[", "[.[]", true},
+                      MatchCase{"a", "[a-", false}, MatchCase{"-", "[a-", false}, MatchCase{"a.", "a[[.]", false},
+                      MatchCase{"[", "[[.]", false}, MatchCase{"bc", "[b[.]*", false}, MatchCase{".hidden", "*", false},
+                      MatchCase{".hidden", "?hidden", false}, MatchCase{".hidden", "[.]hidden", false},
+                      MatchCase{".hidden", ".h*", true}));
+
+TEST(WildcardNulTest, APatternWithANulByteMatchesNothing) {
+  using namespace std::string_view_literals;
+  EXPECT_FALSE(matches("a.jpg", "*.jpg\0.bak"sv));
+  EXPECT_FALSE(matches("a.jpg", "a.jpg\0"sv));
+  EXPECT_FALSE(matches("", "\0"sv));
+}
 
 TEST(WildcardCostTest, ManyStarsStayCheap) {
   EXPECT_FALSE(matches(std::string(2000, 'a'), "*a*a*a*a*a*a*a*a*a*a*a*a*b"));
