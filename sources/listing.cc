@@ -12,6 +12,7 @@
 
 #include "format/layout.h"
 #include "format/staging_names.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/wildcard.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
@@ -40,12 +41,12 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
     why =
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
-        std::string(format::target_of_staging(shown)) + "` if all of its parts are finished";
+        format::shell_quoted(format::target_of_staging(shown)) + "` if all of its parts are finished";
   } else if (format::final_name(name).ends_with(format::kShardSuffix)) {
     why =
-        "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "
-        "`dovetail recover " +
-        shown + " TARGET`";
+        "a dataset or a shard is being written here, or its writer was stopped; write it again, or save its intact "
+        "records with `dovetail recover " +
+        format::shell_quoted(shown) + " TARGET`";
   } else {
     why =
         "this file is being written, or its writer was stopped, so more files may be missing; "
@@ -256,7 +257,7 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
 }
 
 Error to_be_recovered(const Error& damaged) {
-  return Error(damaged.code(), damaged.detail() + "; `dovetail recover " + damaged.path() +
+  return Error(damaged.code(), damaged.detail() + "; `dovetail recover " + format::shell_quoted(damaged.path()) +
                                    " TARGET` saves the intact records of a shard")
       .in_file(damaged.path());
 }

@@ -188,20 +188,21 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
   EXPECT_GT(recover(left, folder_ / "saved").value().records, 0u);
 }
 
-TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithWhatWorks) {
-  const std::string left = folder_ / "left";
+TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithACommandThatWorks) {
+  const std::string left = folder_ / "what is left";
   std::filesystem::create_directory(left);
   std::filesystem::copy_file(root_ + "/shard-000000.dvt", left + "/shard-000000.dvt");
   const auto refused = [&] { return RecordSource::open(left, {.format = SourceFormat::folder}).error(); };
   write_file(left + "/.manifest.dvt.partial-7-0123abcd", "");
   EXPECT_TRUE(refused().is(Errc::unfinished));
+  EXPECT_THAT(refused().detail(), HasSubstr("a dataset or a shard is being written"));
   EXPECT_THAT(refused().detail(), HasSubstr("write it again"));
-  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail recover " + left + " TARGET`"));
+  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail recover '" + left + "' TARGET`"));
   EXPECT_THAT(refused().detail(), Not(HasSubstr("remove this file")));
   EXPECT_GT(recover(left, folder_ / "saved").value().records, 0u) << "as it says";
   std::filesystem::create_directory(left + "/.dovetail-part-00000-of-00002");
   EXPECT_TRUE(refused().is(Errc::unfinished));
-  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail merge " + left + "`"));
+  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail merge '" + left + "'`"));
   EXPECT_EQ(refused().path(), left + "/.dovetail-part-00000-of-00002");
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include <dovetail/dataset_writer.h>
 
@@ -295,13 +296,13 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
   put("one.dvt", bytes);
   put("by its end", bytes);
   put("empty.dvt", "");
-  for (const auto& [source, file] : {std::pair("one.dvt", "one.dvt"),
-                                     {"by its end", "by its end"},
-                                     {"empty.dvt", "empty.dvt"},
-                                     {"one.d*", "one.dvt"}}) {
-    EXPECT_THAT(
-        error_of(source),
-        Fails(Errc::not_dovetail).in(root_ + '/' + file).saying("`dovetail recover " + root_ + '/' + file + " TARGET`"))
+  for (const auto& [source, file, quote] : {std::tuple("one.dvt", "one.dvt", ""),
+                                            {"by its end", "by its end", "'"},
+                                            {"empty.dvt", "empty.dvt", ""},
+                                            {"one.d*", "one.dvt", ""}}) {
+    const std::string path = root_ + '/' + file;
+    const std::string word = quote + path + quote;
+    EXPECT_THAT(error_of(source), Fails(Errc::not_dovetail).in(path).saying("`dovetail recover " + word + " TARGET`"))
         << source;
   }
   bytes[0] = '\x89';

@@ -14,6 +14,7 @@
 #include "format/text/hex.h"
 #include "format/text/lower_case.h"
 #include "format/text/number_text.h"
+#include "format/text/shell_quoted.h"
 
 namespace dovetail::format {
 namespace {
@@ -27,6 +28,13 @@ TEST(HexTest, Has16DigitsForANumber) {
   EXPECT_EQ(hex64(0), "0000000000000000");
   EXPECT_EQ(hex64(0x0123456789ABCDEF), "0123456789abcdef");
   EXPECT_EQ(hex64(UINT64_MAX), "ffffffffffffffff");
+}
+
+TEST(ShellQuotedTest, QuotesWhatAShellWouldNotTakeAsItIs) {
+  EXPECT_EQ(shell_quoted("a/b-1.dvt"), "a/b-1.dvt");
+  EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("two words"), "'two words'");
+  EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
 }
 
 // The vectors of RFC 4648, section 10, and the two digits that are neither letters nor numbers.

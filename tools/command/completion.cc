@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/text/shell_quoted.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -37,7 +38,7 @@ std::string head(std::string_view comment, const ProgramSpec& program, std::stri
 std::string bash_values(const FlagSpec& flag) {
   switch (flag.takes) {
     case Takes::words:
-      return "_dovetail_words " + shell_quoted(joined(flag.words, " "));
+      return "_dovetail_words " + format::shell_quoted(joined(flag.words, " "));
     case Takes::file:
       return "_dovetail_paths -f";
     case Takes::folder:
@@ -63,7 +64,7 @@ std::string bash_command(const CommandSpec& command) {
   }
   std::string text = "_dovetail_" + command.name + "() {\n";
   if (!values.empty()) text += "  case $before in\n" + values + "  esac\n";
-  return text + "  if [[ $current == -* ]]; then\n    _dovetail_words " + shell_quoted(joined(flags, " ")) +
+  return text + "  if [[ $current == -* ]]; then\n    _dovetail_words " + format::shell_quoted(joined(flags, " ")) +
          "\n  else\n" + positional + "  fi\n}\n\n";
 }
 
@@ -90,10 +91,10 @@ std::string zsh_values(const FlagSpec& flag) {
 }
 
 std::string zsh_flag(const FlagSpec& flag) {
-  if (flag.positional) return shell_quoted((flag.many ? "*" : "1") + zsh_values(flag));
+  if (flag.positional) return format::shell_quoted((flag.many ? "*" : "1") + zsh_values(flag));
   std::string text = flag.many ? "*" : (flag.excludes.empty() ? "" : "(" + joined(flag.excludes, " ") + ")");
   text += flag.name + (flag.takes == Takes::nothing ? "" : "=") + "[" + zsh_text(flag.help) + "]" + zsh_values(flag);
-  return shell_quoted(text);
+  return format::shell_quoted(text);
 }
 
 std::string fish_values(const FlagSpec& flag) {
@@ -153,8 +154,8 @@ std::string bash_completion(const ProgramSpec& program) {
   for (const FlagSpec& flag : program.flags) first.push_back(flag.name);
   return text + "_dovetail() {\n  local current before word\n  COMPREPLY=()\n  _dovetail_place\n" +
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n    case $word in\n      " + joined(names, " | ") +
-         ") \"_dovetail_$word\"; return ;;\n    esac\n  done\n  _dovetail_words " + shell_quoted(joined(first, " ")) +
-         "\n}\n\ncomplete -F _dovetail " + program.name + '\n';
+         ") \"_dovetail_$word\"; return ;;\n    esac\n  done\n  _dovetail_words " +
+         format::shell_quoted(joined(first, " ")) + "\n}\n\ncomplete -F _dovetail " + program.name + '\n';
 }
 
 std::string zsh_completion(const ProgramSpec& program) {
@@ -162,7 +163,8 @@ std::string zsh_completion(const ProgramSpec& program) {
                      "\n_dovetail() {\n  local curcontext=\"$curcontext\" state line\n  typeset -A opt_args\n" +
                      "  local -a commands=(\n";
   for (const CommandSpec& command : program.commands) {
-    text += "    " + shell_quoted(zsh_text(command.name) + ":" + replaced(command.summary, ':', R"(\:)")) + "\n";
+    text +=
+        "    " + format::shell_quoted(zsh_text(command.name) + ":" + replaced(command.summary, ':', R"(\:)")) + "\n";
   }
   text += "  )\n  _arguments -C";
   for (const FlagSpec& flag : program.flags) text += " \\\n    " + zsh_flag(flag);

@@ -40,9 +40,6 @@ std::string hex_dump(ByteView bytes);
 /// The words with a separator between them.
 std::string joined(const std::vector<std::string>& words, std::string_view separator);
 
-/// A text as one word of a POSIX shell, in quotes if it needs them.
-std::string shell_quoted(std::string_view text);
-
 /// For example "12 s", "3 min 05 s", "2 h 00 min".
 std::string duration(double seconds);
 

@@ -11,6 +11,7 @@
 #include "format/text/count_of.h"
 #include "format/text/hex.h"
 #include "format/text/number_text.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
@@ -131,7 +132,7 @@ std::string features_note(const FeaturesReport& report) {
 
 std::string columns_option(const FeaturesReport& report) {
   if (report.schema.columns.empty()) return {};
-  return "--columns " + shell_quoted(to_text(report.schema));
+  return "--columns " + format::shell_quoted(to_text(report.schema));
 }
 
 std::string to_text(const FeaturesReport& report, const Colours& colours) {

@@ -11,6 +11,7 @@
 #include <dovetail/schema.h>
 
 #include "format/text/count_of.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "tools/command/render.h"
 #include "tools/inspect/html.h"
@@ -82,7 +83,7 @@ std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
 
 /// A path as an argument of a command that cannot be taken for a flag.
 std::string shell_path(const std::string& path) {
-  return shell_quoted(path.starts_with('-') ? "./" + path : path);
+  return format::shell_quoted(path.starts_with('-') ? "./" + path : path);
 }
 
 std::string python(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
@@ -113,7 +114,7 @@ std::string shell(const std::string& path, std::uint64_t batch, const std::optio
   const std::string word = shell_path(path);
   std::string text = "dovetail verify " + word + "\ndovetail cat " + word + " --range 0:1\ndovetail read " + word +
                      " --rank 0 --world 1 --batch " + std::to_string(batch);
-  if (columns) text += " --columns " + (columns->stored ? "all" : shell_quoted(columns->text));
+  if (columns) text += " --columns " + (columns->stored ? "all" : format::shell_quoted(columns->text));
   return text + '\n';
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dovetail::format {
+
+/// Returns a text as one word of a POSIX shell, in quotes if it needs them.
+std::string shell_quoted(std::string_view text);
+
+}  // namespace dovetail::format
