@@ -32,7 +32,9 @@ Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& n
     struct stat there {};
     if (::fstat(lock.file_.number(), &mine) != 0 ||
         (::fstatat(folder.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)) {
-      return Error::from_errno(errno, "cannot examine the lock").in_file(folder.path_of(name));
+      const Error failed = Error::from_errno(errno, "cannot examine the lock").in_file(folder.path_of(name));
+      if (created) (void)folder.remove(name);  // a lock alone would mark the folder as unfinished
+      return failed;
     }
     if (mine.st_ino == there.st_ino) return lock;
     if (mine.st_nlink == 0 && !folder.is_in_place()) {

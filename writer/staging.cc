@@ -148,6 +148,7 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
   DOVETAIL_ASSIGN(const auto names, folder->names());
   const bool staged = std::find(names.begin(), names.end(), format::kStagingLock) != names.end();
   if (!staged && !names.empty()) return not_ours(folder->path());
+  DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));  // before a lock that must be removed
   auto lock = FileLock::take(*folder, format::kStagingLock, access);
   if (!lock && is_missing(lock.error())) return std::nullopt;
   if (!lock) return lock.error();
@@ -155,7 +156,6 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
     if (lock->created()) (void)folder->remove(format::kStagingLock);  // the folder may be the target by now
     return std::nullopt;
   }
-  DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));
   Staging staging(target, std::move(parent), std::move(folder), std::move(*lock), false);
   auto ready = staging.restore_replaced();
   if (ready && !staged) ready = staging.take_on_permissions();
@@ -240,13 +240,15 @@ Result<Staging> Staging::begin(const std::string& target, const Overwrite& overw
       DOVETAIL_TRY(staging.tidy());
       continue;
     }
-    DOVETAIL_ASSIGN(const auto names, dataset_names(*staging.folder_));
-    if (!names.marks.empty()) {
+    const auto names = dataset_names(*staging.folder_);
+    if (names && !names->marks.empty()) {
       return Error(Errc::already_exists, "a conversion is unfinished here; finish it, or remove the folder")
           .in_file(staging.folder_->path());
     }
-    DOVETAIL_TRY(staging.clear());
-    return staging;
+    const auto cleared = names ? staging.clear() : names.error();
+    if (cleared) return staging;
+    staging.remove_if_empty();
+    return cleared.error();
   }
 }
 

@@ -93,7 +93,8 @@ struct DOVETAIL_EXPORT RecoverReport {
 ///   damaged, it counts as a block of the shard.
 ///
 /// A shard that is missing, unreadable or not a shard counts as lost. If nothing is found in any
-/// shard, the first of their errors is returned. After an error nothing is left of the output.
+/// shard, the first of their errors is returned. After an error nothing is left of the output,
+/// except partial names that cannot be removed, or a whole target that cannot be synced or tidied.
 ///
 /// Errors: `not_dovetail` if nothing of a shard is found, or `foreign_file` if the file has no name
 ///         of a shard either; `unsupported_version`; `file_changed` if a file gets shorter
