@@ -141,7 +141,7 @@ void add_show(CommandLine& line) {
                                  "dovetail show data --step 3 --world 8 --batch 16 --rank 0 --cat --format hex"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
-  flags.add("--step", arguments->query.step, "The step, from 0").required().preset("");
+  flags.add("--step", arguments->query.step, "The step, from 0");
   flags.add("--rank", arguments->query.rank, "List only this rank; for replicas, which read the same, the first one");
   flags.add("--cat", arguments->cat, "Print the records themselves");
   add_output_form(flags, arguments->form);

@@ -325,15 +325,15 @@ class RequestsTest(CommandTest):
                           says="--world needs --rank")
 
     def test_missing_sizes_of_a_plan_are_named_together(self):
-        for command in (("plan",), ("show", "--step", "0")):
+        for command in ("plan", "show"):
             for given, says in (((), "--world and --batch are required"), (("--world", "1"), "--batch is required"),
                                 (("--batch", "1"), "--world is required")):
                 with self.subTest(command=command, given=given):
-                    self.assert_fails(USAGE, command[0], self.dataset, *command[1:], *given, says=says)
+                    self.assert_fails(USAGE, command, self.dataset, *given, says=says)
 
     def test_all_missing_arguments_are_named_at_once(self):
-        for given, says in (("show", "PATH and --step are required"), ("recover", "SRC and DST are required"),
-                            ("show --step 1", "PATH is required"), ("recover a", "DST is required")):
+        for given, says in (("recover", "SRC and DST are required"), ("recover a", "DST is required"),
+                            ("show --step 1", "PATH is required")):
             with self.subTest(given=given):
                 self.assert_fails(USAGE, *given.split(), says=says)
 
