@@ -53,8 +53,12 @@ std::vector<const FeatureStats*> kinds_of(const FeaturesReport& report, const st
   return kinds;
 }
 
+std::uint64_t records_with_values(const FeatureStats& stats) {
+  return stats.records - stats.empty_lists;
+}
+
 std::string text_of(const FeatureStats& stats) {
-  std::string text = std::string(to_text(stats.kind)) + " in " + format::count_of(stats.records, "record");
+  std::string text = std::string(to_text(stats.kind)) + " in " + format::count_of(records_with_values(stats), "record");
   if (stats.kind != ValueKind::ints) return text;
   return text + " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
 }
@@ -179,8 +183,9 @@ Result<Schema> no_column(const std::string& name, const std::vector<const Featur
     return cannot_infer(why + "; a schema has at most " + std::to_string(kMaxColumns) +
                         " columns; name the columns that you need in a schema");
   }
-  const FeatureStats& rarest = **std::min_element(kinds.begin(), kinds.end(),
-                                                  [](const auto* a, const auto* b) { return a->records < b->records; });
+  const FeatureStats& rarest = **std::min_element(kinds.begin(), kinds.end(), [](const auto* a, const auto* b) {
+    return records_with_values(*a) < records_with_values(*b);
+  });
   LineCursor cursor(line);
   DOVETAIL_ASSIGN(const bool found, pass.find(cursor, rarest.first_record));
   const std::uint64_t number = pass.number_of(rarest.first_record);

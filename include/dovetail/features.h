@@ -62,7 +62,7 @@ struct DOVETAIL_EXPORT FeatureStats {
   ValueKind kind = ValueKind::none;
   std::uint64_t records = 0;       ///< Records that have it, with a list of this kind.
   std::uint64_t empty_lists = 0;   ///< Of these, those whose list has no values.
-  std::uint64_t first_record = 0;  ///< The least id of these records.
+  std::uint64_t first_record = 0;  ///< The least id of the records whose list has values.
 
   // Lengths of lists, without empty ones.
   std::uint64_t least_values = 0;

@@ -80,20 +80,21 @@ void FeatureState::add_texts(std::uint64_t count, std::uint64_t priority, Sketch
   }
 }
 
-void FeatureState::add_length(std::uint64_t count) noexcept {
+void FeatureState::add_length(std::uint64_t count, std::uint64_t id) noexcept {
   ++records_;
   if (count == 0) {
     ++empty_lists_;
     return;
   }
+  first_record_ = std::min(first_record_, id);
   values_ += count;
   least_values_ = std::min(least_values_, count);
   most_values_ = std::max(most_values_, count);
 }
 
-void FeatureState::add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                       SketchMemory& memory) {
-  add_length(feature.count);
+void FeatureState::add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority,
+                       NumberPieces::Room& room, SketchMemory& memory) {
+  add_length(feature.count, id);
   if (feature.count == 0) return;
   if (kind_ == ValueKind::bytes) {
     format::FeatureValues values(feature);
@@ -107,11 +108,11 @@ void FeatureState::add(const format::FeatureView& feature, std::uint64_t priorit
   }
 }
 
-void FeatureState::add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room,
-                       SketchMemory& memory) {
+void FeatureState::add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority,
+                       NumberPieces::Room& room, SketchMemory& memory) {
   std::visit(
       [&]<class Value>(const std::vector<Value>& list) {
-        add_length(list.size());
+        add_length(list.size(), id);
         std::span<const Value> rest = list;
         if constexpr (std::is_same_v<Value, ByteView>) {
           add_texts(list.size(), priority, memory, [&](ByteView& value) {
@@ -132,7 +133,7 @@ void FeatureState::add(const format::JsonValues& values, std::uint64_t priority,
 }
 
 void FeatureState::merge(const FeatureState& other, SketchMemory& memory) {
-  note(other.first_record_);
+  first_record_ = std::min(first_record_, other.first_record_);
   records_ += other.records_;
   empty_lists_ += other.empty_lists_;
   values_ += other.values_;
@@ -148,9 +149,9 @@ FeatureStats FeatureState::report(const std::string& name) const {
   stats.name = name;
   stats.kind = kind_;
   stats.records = records_;
-  stats.first_record = first_record_;
   stats.empty_lists = empty_lists_;
   if (values_ == 0) return stats;
+  stats.first_record = first_record_;
   stats.values = values_;
   stats.least_values = least_values_;
   stats.most_values = most_values_;

@@ -22,13 +22,13 @@ class FeatureState {
   FeatureState(ValueKind kind, const SketchMemory& memory)
       : kind_(kind), sketch_(/*texts=*/kind == ValueKind::bytes, memory) {}
 
-  /// Adds the feature of a record. Needs: the feature is checked and of this kind. `priority` is
-  /// that of the record.
-  void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
+  /// Adds the feature of a record. Needs: the feature is checked and of this kind. `id` and
+  /// `priority` are those of the record.
+  void add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, NumberPieces::Room& room,
+           SketchMemory& memory);
   /// Adds a member of a JSON object. Needs: at least one value, all of this kind.
-  void add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
-  /// Notes the id of a record that is added.
-  void note(std::uint64_t id) noexcept { first_record_ = std::min(first_record_, id); }
+  void add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority, NumberPieces::Room& room,
+           SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 
@@ -38,7 +38,7 @@ class FeatureState {
   FeatureStats report(const std::string& name) const;
 
  private:
-  void add_length(std::uint64_t count) noexcept;
+  void add_length(std::uint64_t count, std::uint64_t id) noexcept;
   template <class NextPiece>
   void add_numbers(std::uint64_t count, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory,
                    NextPiece next);

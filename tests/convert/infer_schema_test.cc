@@ -91,6 +91,14 @@ TEST_F(InferSchemaTest, NamesTheFirstRecordOfTheRarerKind) {
                            .saying("bytes in 2 records, int64 in 3 records (1 to 3); bytes first in record 2, \"c\";"));
 }
 
+TEST_F(InferSchemaTest, AnEmptyListIsOfNoKind) {
+  const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
+  const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
+  const std::string no_texts("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x0A\x00", 11);
+  EXPECT_THAT(infer({put("a.tfrecord", tfrecord_bytes({no_texts, ints, no_texts, texts, ints}))}),
+              Fails().saying("bytes in 1 record, int64 in 2 records (7 to 7); bytes first in record 3; "));
+}
+
 TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {
   ConvertOptions wanted = options({put("a.jsonl", "{\"x\": 1}\n{}\n{\"x\": null}\n{\"x\": 2}\n")}, 1);
   wanted.source.records = RecordForm::example;

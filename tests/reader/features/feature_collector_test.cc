@@ -346,9 +346,11 @@ TEST(FeatureCollectorTest, AnObjectWithTwoMembersOfOneNameIsAnotherRecord) {
   EXPECT_THAT(report.first_other->to_string(), HasSubstr("record 0: two members are named \"a.b\""));
 }
 
-TEST(FeatureCollectorTest, KnowsTheFirstRecordOfEachKind) {
+TEST(FeatureCollectorTest, KnowsTheFirstRecordWithValuesOfEachKind) {
   FeatureCollector earlier;
   FeatureCollector later;
+  earlier.add(1, as_bytes(ExampleRecord().ints("x", {}).bytes()));
+  later.add(8, as_bytes(ExampleRecord().texts("x", {}).bytes()));
   later.add(9, as_bytes(ExampleRecord().texts("x", {"a"}).bytes()));
   later.add(7, as_bytes(ExampleRecord().ints("x", {1}).bytes()));
   earlier.add(3, as_bytes(ExampleRecord().ints("x", {1}).bytes()));
