@@ -48,6 +48,7 @@ class DatasetInput final : public ExportInput {
     if (files == 0) {
       std::uint64_t end = 0;
       for (const ShardInfo& shard : dataset_.shards()) ends_.push_back(end += shard.records);
+      if (ends_.empty()) ends_.push_back(0);  // one empty file
     } else {
       for (std::uint32_t file = 1; file <= files; ++file) {
         ends_.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(dataset_.records()) * file / files));

@@ -40,7 +40,7 @@ struct DOVETAIL_EXPORT TfrecordExportOptions {
   /// Default: what the name of a single file says (`.gz`, `.zlib`, `.snappy`), else none.
   std::optional<TfrecordCompression> compression = {};
   /// Number of files. 0 (default) writes one per shard of a dataset, and a single file for other
-  /// sources.
+  /// sources and for datasets without shards.
   std::uint32_t files = 0;
   /// Replaces existing files of these names; nothing else is removed. Files of another export
   /// beside them are refused.

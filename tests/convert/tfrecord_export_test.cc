@@ -9,6 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <dovetail/dataset_writer.h>
+
 #include "format/tfrecord/tfrecord_snappy.h"
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
@@ -189,6 +191,17 @@ TEST_F(TfrecordExportTest, CutsADatasetIntoAnyNumberOfFiles) {
     EXPECT_TRUE(unpacked(report.files, TfrecordCompression::none) == tfrecord_bytes(records()));
     fs::remove_all(out_);
   }
+}
+
+TEST_F(TfrecordExportTest, ADatasetWithoutShardsIsOneEmptyFile) {
+  const std::string dataset = folder_ / "dataset";
+  ASSERT_THAT(DatasetWriter::create(dataset, {}).value().finish().value().shards, IsEmpty());
+  const auto report = export_tfrecords(out_, exports(dataset, TfrecordCompression::none)).value();
+  EXPECT_THAT(names_in(out_), ElementsAre("data-00000-of-00001.tfrecord"));
+  ASSERT_THAT(report.files, SizeIs(1));
+  EXPECT_EQ(fs::file_size(report.files[0]), 0u);
+  EXPECT_EQ(report.records, 0u);
+  EXPECT_TRUE(export_tfrecords(folder_ / "all.tfrecord", exports(dataset, TfrecordCompression::none)));
 }
 
 TEST_F(TfrecordExportTest, TakesOtherSourcesToo) {
