@@ -51,6 +51,10 @@ ProgressMeter::ProgressMeter(std::function<bool(const ConvertProgress&)> progres
 Result<void> ProgressMeter::add(const Done& done) {
   if (!progress_) return {};
   const std::lock_guard lock(mutex_);
+  return report(done);
+}
+
+Result<void> ProgressMeter::report(const Done& done) {
   const Error cancelled(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
   if (cancelled_) return cancelled;
   sum_.records += done.records;
@@ -65,13 +69,16 @@ Result<void> ProgressMeter::add(const Done& done) {
 }
 
 bool ProgressMeter::cancelled() {
+  if (!progress_) return false;
   constexpr std::int64_t kApartNs = 50'000'000;
   const std::int64_t now = now_ns();
   std::int64_t asked = asked_ns_.load(std::memory_order_relaxed);
   const bool due = asked == INT64_MIN || now - asked >= kApartNs;
-  // One thread asks.
-  if (due && asked_ns_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) return !add({});
-  const std::lock_guard lock(mutex_);
+  // One thread asks. A thread that reports meanwhile asks too, and may take long.
+  if (due && asked_ns_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) return !report({});
+  }
   return cancelled_;
 }
 

@@ -54,16 +54,18 @@ class ProgressMeter {
   /// Errors: `operation_canceled`, permanently once it was cancelled.
   Result<void> add(const Done& done);
   /// Whether it was cancelled. Asks again if nothing was reported for a twentieth of a second: cheap
-  /// enough for every piece of input.
+  /// enough for every piece of input. Does not wait while another thread reports.
   bool cancelled();
 
  private:
+  Result<void> report(const Done& done);  // needs the lock
+
   std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
   std::mutex mutex_;
   std::function<bool(const ConvertProgress&)> progress_;
   double work_total_;
   double work_ = 0;
-  bool cancelled_ = false;
+  std::atomic<bool> cancelled_ = false;
   ConvertProgress sum_;
 };
 
