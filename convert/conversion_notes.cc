@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 
 #include "format/text/count_of.h"
@@ -75,13 +76,16 @@ std::optional<std::string> empty_shards(const ConvertReport& report) {
 
 }  // namespace
 
-std::vector<std::string> conversion_notes(const ConvertReport& report, bool shuffled, std::uint64_t run_bytes) {
+std::vector<std::string> conversion_notes(const ConvertReport& report, bool shuffled, std::uint64_t run_bytes) noexcept
+    try {
   std::vector<std::string> notes;
   for (const auto& note : {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
                            class_order(report.sources, shuffled), large_runs(report, run_bytes)}) {
     if (note) notes.push_back(*note);
   }
   return notes;
+} catch (const std::exception&) {
+  return {};
 }
 
 }  // namespace dovetail::detail

@@ -9,6 +9,7 @@
 #include "convert/conversion.h"
 #include "format/layout.h"
 #include "format/staging_names.h"
+#include "format/text/shell_quoted.h"
 #include "format/try.h"
 #include "writer/dataset_files.h"
 #include "writer/target.h"
@@ -90,7 +91,8 @@ Result<void> Conversion::check_nobody_elses() const {
   const auto is_own = [this](const std::string& name) { return own_.has(name); };
   if (!names.marks.empty() || std::all_of(names.files.begin(), names.files.end(), is_own)) return {};
   return Error(Errc::already_exists, "a writer, not a conversion, was stopped here; `dovetail recover " +
-                                         staging_->folder()->path() + " DST` saves its records, --no-resume drops them")
+                                         format::shell_path(staging_->folder()->path()) +
+                                         " DST` saves its records, --no-resume drops them")
       .in_file(staging_->folder()->path());
 }
 

@@ -291,8 +291,8 @@ class DatasetRecovery {
     const bool missing = why.code() == boost::system::errc::no_such_file_or_directory;
     if (!listed.entry || !(missing || why.is(Errc::not_dovetail))) return why;
     return Error(why.code(), why.detail() +
-                                 "; if the shard lies here under another name, rename it, or move the manifest away: "
-                                 "then recover finds the shards by their numbers")
+                                 "; if the shard lies in this folder under another name, rename it, or "
+                                 "move the manifest away: then recover finds the shards by their numbers")
         .in_file(why.path());
   }
 

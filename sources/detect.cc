@@ -76,7 +76,7 @@ std::optional<std::string> advice_on_name(SourceFormat promised, const std::stri
     return "the columns of MDS shards are in index.json; give the folder that holds it";
   }
   if (promised != SourceFormat::dovetail) return std::nullopt;
-  return "this is not a Dovetail shard, or its beginning is damaged; `dovetail recover " + format::shell_quoted(path) +
+  return "this is not a Dovetail shard, or its beginning is damaged; `dovetail recover " + format::shell_path(path) +
          " TARGET` saves the intact records of a shard";
 }
 

@@ -41,12 +41,17 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
     why =
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
-        format::shell_quoted(format::target_of_staging(shown)) + "` if all of its parts are finished";
+        format::shell_path(std::string(format::target_of_staging(shown))) + "` if all of its parts are finished";
+  } else if (format::final_name(name) == format::kManifestName) {
+    why =
+        "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "
+        "`dovetail recover " +
+        format::shell_path(shown) + " TARGET`";
   } else if (format::final_name(name).ends_with(format::kShardSuffix)) {
     why =
-        "a dataset or a shard is being written here, or its writer was stopped; write it again, or save its intact "
-        "records with `dovetail recover " +
-        format::shell_quoted(shown) + " TARGET`";
+        "a shard is being written here, or its writer was stopped; write it again, or save its intact records with "
+        "`dovetail recover " +
+        format::shell_path(folder + name) + " TARGET.dvt`";
   } else {
     why =
         "this file is being written, or its writer was stopped, so more files may be missing; "
@@ -257,7 +262,7 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
 }
 
 Error to_be_recovered(const Error& damaged) {
-  return Error(damaged.code(), damaged.detail() + "; `dovetail recover " + format::shell_quoted(damaged.path()) +
+  return Error(damaged.code(), damaged.detail() + "; `dovetail recover " + format::shell_path(damaged.path()) +
                                    " TARGET` saves the intact records of a shard")
       .in_file(damaged.path());
 }

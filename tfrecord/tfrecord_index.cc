@@ -23,6 +23,7 @@
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/shard_encoder.h"
+#include "format/text/shell_quoted.h"
 #include "format/tfrecord/tfrecord.h"
 #include "format/tfrecord/tfrecord_block.h"
 #include "format/tfrecord/tfrecord_index.h"
@@ -141,15 +142,15 @@ Result<detail::SourceFile> open_plain(const std::string& path) {
   }
   if (!kind || kind->format != SourceFormat::tfrecord) {
     return Error(Errc::unknown_format,
-                 "this is not a TFRecord file, and only those can be indexed; pack it with `dovetail convert " + path +
-                     " --to DIR`")
+                 "this is not a TFRecord file, and only those can be indexed; pack it with `dovetail convert " +
+                     format::shell_path(path) + " --to DIR`")
         .in_file(path);
   }
   if (kind->compression != Compression::none) {
     return Error(Errc::unknown_format, "it is compressed (" + std::string(to_string(kind->compression)) +
                                            "), so records cannot be read by offset; pack it with "
                                            "`dovetail convert " +
-                                           path + " --to DIR`")
+                                           format::shell_path(path) + " --to DIR`")
         .in_file(path);
   }
   return file;

@@ -33,7 +33,8 @@ Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& n
     if (::fstat(lock.file_.number(), &mine) != 0 ||
         (::fstatat(folder.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)) {
       const Error failed = Error::from_errno(errno, "cannot examine the lock").in_file(folder.path_of(name));
-      if (created) (void)folder.remove(name);  // a lock alone would mark the folder as unfinished
+      // A lock alone would mark the folder as unfinished. Another process may hold it by now.
+      if (created && lock.make_exclusive()) (void)folder.remove(name);
       return failed;
     }
     if (mine.st_ino == there.st_ino) return lock;

@@ -153,7 +153,8 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
   if (!lock && is_missing(lock.error())) return std::nullopt;
   if (!lock) return lock.error();
   if (!folder->is_in_place()) {
-    if (lock->created()) (void)folder->remove(format::kStagingLock);  // the folder may be the target by now
+    // The folder may be the target by now.
+    if (lock->created() && lock->make_exclusive()) (void)folder->remove(format::kStagingLock);
     return std::nullopt;
   }
   Staging staging(target, std::move(parent), std::move(folder), std::move(*lock), false);

@@ -11,4 +11,8 @@ std::string shell_quoted(std::string_view text) {
   return quoted + '\'';
 }
 
+std::string shell_path(const std::string& path) {
+  return shell_quoted(path.starts_with('-') ? "./" + path : path);
+}
+
 }  // namespace dovetail::format

@@ -12,6 +12,7 @@
 #include <dovetail/tfrecord_export.h>
 #include <pybind11/stl.h>
 
+#include "format/text/visible.h"
 #include "format/words/convert_words.h"
 #include "python/src/bindings.h"
 #include "python/src/errors.h"
@@ -164,7 +165,7 @@ py::object to_object(const ConvertReport& report) {
                                 py::tuple(py::cast(dataset.shards))));
   }
   py::list notes;
-  for (const std::string& note : report.notes) notes.append(message_text(note));
+  for (const std::string& note : report.notes) notes.append(message_text(format::visible(note)));
   return call_object(reports.attr("ConvertReport"), report.records, report.raw_bytes, report.input_bytes, report.files,
                      py::tuple(formats), py::tuple(sources), report.shards, report.kept_shards, report.stored_bytes,
                      report.skipped, to_tuple(report.first_skipped), py::tuple(datasets), py::tuple(notes));

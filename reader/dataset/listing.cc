@@ -17,6 +17,7 @@
 #include "format/staging_names.h"
 #include "format/text/lower_case.h"
 #include "format/text/set_name.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/wildcard.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
@@ -48,8 +49,9 @@ Error unfinished_conversion(const std::string& folder) {
   return Error(Errc::unfinished,
                "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
                "`dovetail merge " +
-                   std::string(format::target_of_staging(folder)) + "` if all parts are finished; `dovetail recover " +
-                   folder + " DST` saves its records")
+                   format::shell_path(std::string(format::target_of_staging(folder))) +
+                   "` if all parts are finished; `dovetail recover " + format::shell_path(folder) +
+                   " DST` saves its records")
       .in_file(folder);
 }
 
@@ -134,12 +136,12 @@ Error no_shards(const std::string& folder) {
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
     if (!format::is_partial_name(name) || !format::final_name(name).ends_with(format::kShardSuffix)) continue;
-    return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only shard is " +
-                                       name + "; write it again, or save its intact records with `dovetail recover " +
-                                       folder + " TARGET`")
+    return Error(Errc::unfinished, "a shard is being written here, or its writer was stopped: the only one is " + name +
+                                       "; write it again, or save its intact records with `dovetail recover " +
+                                       format::shell_path(folder) + " TARGET`")
         .in_file(folder);
   }
-  const std::string advice = "pack its content with `dovetail convert " + folder +
+  const std::string advice = "pack its content with `dovetail convert " + format::shell_path(folder) +
                              " --to DIR`; or index plain TFRecords with `dovetail index`";
   return Error(Errc::empty_input, "the folder has neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
       .in_file(folder);

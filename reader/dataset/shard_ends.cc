@@ -11,6 +11,7 @@
 #include "format/endian.h"
 #include "format/layout.h"
 #include "format/text/hex.h"
+#include "format/text/shell_quoted.h"
 #include "format/try.h"
 #include "reader/dataset/paths.h"
 
@@ -39,10 +40,10 @@ bool starts_as_gzip(ByteView head) noexcept {
 }
 
 Error foreign_file(ByteView head, const std::string& path) {
-  const std::string pack = "`dovetail convert " + path + " --to DIR`";
+  const std::string pack = "`dovetail convert " + format::shell_path(path) + " --to DIR`";
   if (starts_as_tfrecord(head)) {
-    return Error(Errc::not_indexed, "this is a TFRecord file without an index; make one with `dovetail index " + path +
-                                        "`, or pack it with " + pack)
+    return Error(Errc::not_indexed, "this is a TFRecord file without an index; make one with `dovetail index " +
+                                        format::shell_path(path) + "`, or pack it with " + pack)
         .in_file(path);
   }
   if (head.empty()) return Error(Errc::not_dovetail, "the file is empty").in_file(path);
@@ -110,7 +111,7 @@ bool ends_as_dovetail(const std::string& path) {
 Error of_named_file(const Error& error, const std::string& path) {
   if (!error.is(Errc::not_dovetail) || error.path() != path) return error;
   if (path.ends_with(format::kShardSuffix) || ends_as_dovetail(path)) return error;
-  const std::string pack = "pack its content with `dovetail convert " + path + " --to DIR`";
+  const std::string pack = "pack its content with `dovetail convert " + format::shell_path(path) + " --to DIR`";
   return Error(Errc::foreign_file, error.offset() ? pack : error.detail()).in_file(path);
 }
 

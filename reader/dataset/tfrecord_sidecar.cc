@@ -12,6 +12,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/layout.h"
+#include "format/text/shell_quoted.h"
 #include "format/tfrecord/tfrecord_index.h"
 #include "format/try.h"
 #include "reader/dataset/block_loader.h"
@@ -25,7 +26,8 @@ namespace {
 
 Error stale(const InputFile& file, const std::string& what) {
   return Error(Errc::index_mismatch, "its index " + sidecar_path(file.path()) + " is stale: " + what +
-                                         "; if the file is correct, run `dovetail index " + file.path() + "` again")
+                                         "; if the file is correct, run `dovetail index " +
+                                         format::shell_path(file.path()) + "` again")
       .in_file(file.path());
 }
 

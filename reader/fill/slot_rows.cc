@@ -35,11 +35,11 @@ std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std:
 // copied. So a copy prefetches the records that follow once more.
 constexpr std::size_t kRecordsAhead = 4;
 
-/// Prefetches the first cache lines of a record, without a branch on its size.
+/// Prefetches the first cache lines of a record, without a branch on its size. `where` may be any
+/// value: a prefetch of what is no address has no effect.
 void prefetch_record(std::uint64_t where) noexcept {
   constexpr std::size_t kLines = 4;
-  const std::byte* const record = address_of(where);
-  for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(record + line * kCacheLine);
+  for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(address_of(where + line * kCacheLine));
 }
 
 /// Copies records of one cache line each to consecutive rows.

@@ -35,6 +35,7 @@ TEST(ShellQuotedTest, QuotesWhatAShellWouldNotTakeAsItIs) {
   EXPECT_EQ(shell_quoted(""), "''");
   EXPECT_EQ(shell_quoted("two words"), "'two words'");
   EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_path("-i t"), "'./-i t'") << "not a flag";
 }
 
 // The vectors of RFC 4648, section 10, and the two digits that are neither letters nor numbers.

@@ -59,14 +59,14 @@ class ConversionTest(ModuleTest):
                 self.assertEqual((verified.records, verified.damaged), (count, ()))
 
     def test_the_report_notes_what_is_probably_not_meant(self):
-        source = write_file(self.path("a.csv"), b"a,b\n" + b"1,2\n" * 3 + b"x,2\n")
+        source = write_file(self.path("a.csv"), b"a,b\n" + b"1,2\n" * 3 + b"\x1b[2J,2\n")
         report = dovetail.convert([source], self.path("to"), shards=9)
         types, shards = report.notes
-        self.assertEqual(types, f'a is bytes because of "x" in line 5 of {source}; --csv-null names values that mean a '
-                                "missing number, --csv-type sets the type of a column")
+        self.assertEqual(types, f'a is bytes because of "\\x1b[2J" in line 5 of {source}; --csv-null names values that '
+                                "mean a missing number, --csv-type sets the type of a column")
         self.assertIn("more shards than records", shards)
         self.assertTrue(repr(report).endswith(f">\nnote: {types}\nnote: {shards}"), repr(report))
-        good = dovetail.convert([source], self.path("to"), overwrite=True, csv_nulls=["x"])
+        good = dovetail.convert([source], self.path("to"), overwrite=True, csv_nulls=["\x1b[2J"])
         self.assertEqual(good.notes, ())
         self.assertNotIn("\n", repr(good))
         for part in range(2):

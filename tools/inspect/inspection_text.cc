@@ -5,6 +5,7 @@
 
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
@@ -89,7 +90,7 @@ std::string damage_text(const inspect::Inspection& inspection) {
   if (survey.unreadable == 0) return {};
   return "damaged: " + std::to_string(survey.unreadable) + " of " +
          format::count_of(survey.looked_at, "examined record") + " cannot be read: " + survey.damage +
-         "; `dovetail verify " + format::visible(inspection.path) + "` lists all damage\n";
+         "; `dovetail verify " + format::visible(format::shell_path(inspection.path)) + "` lists all damage\n";
 }
 
 std::string payload_text(const inspect::PayloadCounts& payloads) {

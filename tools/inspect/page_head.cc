@@ -81,11 +81,6 @@ std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
   return columns;
 }
 
-/// A path as an argument of a command that cannot be taken for a flag.
-std::string shell_path(const std::string& path) {
-  return format::shell_quoted(path.starts_with('-') ? "./" + path : path);
-}
-
 std::string python(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
   std::string option;
   if (columns) option = ", columns=" + (columns->stored ? "True" : literal(columns->text));
@@ -111,7 +106,7 @@ std::string cpp(const std::string& path, std::uint64_t batch, const std::optiona
 }
 
 std::string shell(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
-  const std::string word = shell_path(path);
+  const std::string word = format::shell_path(path);
   std::string text = "dovetail verify " + word + "\ndovetail cat " + word + " --range 0:1\ndovetail read " + word +
                      " --rank 0 --world 1 --batch " + std::to_string(batch);
   if (columns) text += " --columns " + (columns->stored ? "all" : format::shell_quoted(columns->text));
@@ -153,7 +148,8 @@ std::string reading_html(const inspect::Inspection& inspection) {
   if (inspection.records == 0) return {};
   const std::string& path = inspection.path;
   if (inspection.foreign) {
-    return program("shell", "dovetail convert " + shell_path(path) + " --to dataset\ndovetail verify dataset\n", true);
+    return program("shell", "dovetail convert " + format::shell_path(path) + " --to dataset\ndovetail verify dataset\n",
+                   true);
   }
   const std::uint64_t batch = std::min(kBatch, inspection.records);
   const std::optional<Columns> columns = columns_of(inspection);

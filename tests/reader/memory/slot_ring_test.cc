@@ -6,12 +6,23 @@
 #include <set>
 #include <vector>
 
+#include "reader/memory/batch_keeper.h"
 #include "reader/memory/poison.h"
 #include "tests/reader/memory/batch_of.h"
 #include "tests/support/fails.h"
 
 namespace dovetail::detail {
 namespace {
+
+TEST(BatchKeeperTest, KeepsASlotFromEverBeingFilledAgain) {
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(2, 4096, {.registration = Registration::preferred, .provider = {}}).value();
+  for (int i = 0; i < 2; ++i) {
+    BatchKeeper keeper;
+    keeper.keep(test::batch_of(ring->acquire()));
+  }
+  EXPECT_EQ(ring->acquire(), nullptr);
+}
 
 TEST(SlotRingTest, HandsOutEverySlotOnceAndNoMore) {
   const std::shared_ptr<SlotRing> ring =
