@@ -3,6 +3,7 @@
 // into a common one.
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -32,8 +33,16 @@ class FeaturePass {
 
   Result<FeaturesReport> describe() {
     const unsigned wanted = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
-    const unsigned threads = std::clamp(wanted, 1U, kMostThreads);
-    DOVETAIL_TRY(detail::for_each_index(threads, threads, [&](std::size_t) { return run(threads); }));
+    unsigned threads = std::clamp(wanted, 1U, kMostThreads);
+    // The first blocks tell whether several threads pay. If they do not, one allocates everything:
+    // the allocator keeps what a thread frees from the others.
+    bool crowded = threads == 1;
+    DOVETAIL_TRY(run(threads, 1, crowded));
+    if (crowded) threads = 1;
+    DOVETAIL_TRY(detail::for_each_index(threads, threads, [&](std::size_t) {
+      bool of_thread = crowded;
+      return run(threads, std::numeric_limits<std::uint64_t>::max(), of_thread);
+    }));
     FeaturesReport report = all_.report();
     const detail::BlockQueue::Damage damage = queue_.damage();
     report.damaged_blocks = damage.blocks;
@@ -43,8 +52,10 @@ class FeaturePass {
   }
 
  private:
-  /// The work of one thread: reads blocks until there are none left.
-  Result<void> run(unsigned threads) {
+  /// The work of one thread: reads blocks, `takes` times from the queue or until none are left. If
+  /// a single record fills a thread's own collector, merging costs more than the collector saves:
+  /// then it sets `crowded`, and adds to the common collector.
+  Result<void> run(unsigned threads, std::uint64_t takes, bool& crowded) {
     // Other threads wait for the shards that this thread opens. So they must learn of every way in
     // which it ends.
     struct Stop {
@@ -54,9 +65,6 @@ class FeaturePass {
         if (wanted) queue.stop();
       }
     } stop{queue_};
-    // If a single record fills a thread's own collector, merging costs more than the collector
-    // saves.
-    bool crowded = threads == 1;
     std::optional<detail::Collector> own;
     if (!crowded) {
       own.emplace(kThreadsBytes / threads, [&](detail::Collector& full) {
@@ -65,7 +73,7 @@ class FeaturePass {
       });
     }
     detail::BlockLoader loader;
-    DOVETAIL_TRY(read_all(loader, [&](std::uint64_t id, ByteView record) {
+    DOVETAIL_TRY(read(loader, takes, [&](std::uint64_t id, ByteView record) {
       if (!crowded) return own->add(id, record);
       if (own) {
         empty(*own);
@@ -86,11 +94,12 @@ class FeaturePass {
   }
 
   template <class Add>
-  Result<void> read_all(detail::BlockLoader& loader, const Add& add) {
+  Result<void> read(detail::BlockLoader& loader, std::uint64_t takes, const Add& add) {
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
     for (;;) {
       DOVETAIL_TRY(tell(std::exchange(records, 0), std::exchange(bytes, 0)));
+      if (takes-- == 0) return {};
       DOVETAIL_ASSIGN(auto blocks, queue_.take());
       if (!blocks) return {};
       for (std::size_t block = blocks->begin; block < blocks->end; ++block) {
