@@ -10,6 +10,7 @@
 #include <pybind11/pybind11.h>
 
 #include "python/src/arguments.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -23,19 +24,19 @@ class Buffer {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
       throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object));
     }
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
-      PyErr_Clear();  // NumPy cannot give the format of some dtypes, such as datetime64
-      if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
+    if (call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
+      call_python(PyErr_Clear);  // NumPy cannot give the format of some dtypes, such as datetime64
+      if (call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
     }
     if (!holds_objects(object)) return;
-    PyBuffer_Release(&view_);
+    call_python(PyBuffer_Release, &view_);
     throw pybind11::type_error(
         "a record must be bytes or bytes-like, not an array of Python objects; give the bytes of each");
   }
   Buffer(Buffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
-    if (view_.obj != nullptr) PyBuffer_Release(&view_);
+    if (view_.obj != nullptr) call_python(PyBuffer_Release, &view_);
   }
 
   ByteView bytes() const noexcept {

@@ -180,7 +180,8 @@ class Progress {
     if (function_.is_none()) return true;
     const Locked locked;
     try {
-      return !call_object(function_, progress.share, progress.records, progress.raw_bytes).is(py::bool_(false));
+      const UserObject answer = call_object(function_, progress.share, progress.records, progress.raw_bytes);
+      return !answer.is(py::bool_(false));
     } catch (py::error_already_set& failure) {
       raised_.emplace(failure);
       return false;

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -121,17 +120,13 @@ class Unlocked {
 /// Takes the interpreter lock for its scope, on any thread.
 class Locked {
  public:
-  Locked() {
-    ParkingPlace place;
-    acquired_.emplace();
-    place.pass();
-  }
+  Locked() : before_(call_python(PyGILState_Ensure)) {}
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  ~Locked() = default;
+  ~Locked() { call_python(PyGILState_Release, before_); }
 
  private:
-  std::optional<pybind11::gil_scoped_acquire> acquired_;
+  PyGILState_STATE before_;
 };
 
 }  // namespace dovetail::python

@@ -19,8 +19,8 @@
 
 #include "format/process_mark.h"
 #include "python/src/arguments.h"
-#include "python/src/buffer.h"
 #include "python/src/gil.h"
+#include "python/src/map_values.h"
 
 namespace dovetail::python {
 
@@ -44,7 +44,7 @@ class ThreadState {
     if (interpreter_ends()) return;
     lock();
     ++maps_here;  // the objects that it releases may close a reader
-    PyGILState_Release(before_);
+    call_python(PyGILState_Release, before_);
   }
   void lock() { call_python(PyEval_RestoreThread, state_); }
 
@@ -53,129 +53,32 @@ class ThreadState {
   PyThreadState* const state_;
 };
 
-/// A view of the numbers in an object's memory. Keeps the object.
-class Numbers {
- public:
-  Numbers() = default;
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
-  ~Numbers() { let_go(); }
-  /// Returns false if the object has no contiguous memory.
-  bool get(py::handle object) {
-    let_go();
-    got_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
-    if (!got_) PyErr_Clear();
-    return got_;
-  }
-  ByteView bytes() const noexcept {
-    return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
-  }
-  /// Gets a row of a column. Converts `value` first if it does not have the column's type and
-  /// shape.
-  void get_row(const Column& of, py::handle value, const py::object& fit) {
-    if (get(value) && is_row_of(of)) return;
-    const py::object fitted =
-        call_object(fit, value, of.name, std::string(to_text(of.dtype)), py::tuple(py::cast(of.shape)), of.ragged);
-    if (!get(fitted)) throw py::type_error("column \"" + of.name + "\" must be numbers, not " + type_name(value));
-  }
-
- private:
-  void let_go() {
-    if (std::exchange(got_, false)) PyBuffer_Release(&view_);
-  }
-  /// Whether the view has the type and the shape of a row.
-  bool is_row_of(const Column& column) const noexcept {
-    const int items = column.ragged ? 1 : 0;
-    if (view_.ndim != items + static_cast<int>(column.shape.size()) || !is(column.dtype)) return false;
-    return std::equal(column.shape.begin(), column.shape.end(), view_.shape + items,
-                      [](std::uint32_t size, Py_ssize_t there) { return static_cast<Py_ssize_t>(size) == there; });
-  }
-  bool is(Dtype dtype) const noexcept {
-    std::string_view format = view_.format == nullptr ? "B" : view_.format;
-    if (!format.empty() && (format.front() == '@' || format.front() == '=' || format.front() == '<')) {
-      format.remove_prefix(1);
-    }
-    if (format.size() != 1 || view_.itemsize != static_cast<Py_ssize_t>(dtype_bytes(dtype))) return false;
-    const std::string_view kinds = to_text(dtype).front() == 'u'   ? "BHILQ"
-                                   : to_text(dtype).front() == 'i' ? "bhilq"
-                                                                   : "efd";
-    return kinds.find(format.front()) != kinds.npos;
-  }
-
-  Py_buffer view_{};
-  bool got_ = false;
-};
-
-/// The bytes of a text; empty if `text` is no text. They are valid while `held` exists.
-std::optional<ByteView> characters(py::handle text, std::deque<Buffer>& held) {
-  if (PyUnicode_Check(text.ptr())) {
-    Py_ssize_t size = 0;
-    const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (utf8 == nullptr) throw py::error_already_set();
-    return as_bytes({utf8, static_cast<std::size_t>(size)});
-  }
-  if (!PyBytes_Check(text.ptr()) && !PyByteArray_Check(text.ptr()) && !PyMemoryView_Check(text.ptr())) return {};
-  return held.emplace_back(text).bytes();
-}
-
-template <class T>
-bool copy_number(T number, std::span<std::byte> to) noexcept {
-  std::memcpy(to.data(), &number, sizeof(number));
-  return true;
-}
-
-/// Sets a column of one number per row from an int or a float, which is the most frequent case.
-/// Returns false in all other cases.
-bool set_plain(std::size_t column, Dtype dtype, PyObject* value, RowWriter& row) {
-  if (PyFloat_CheckExact(value)) {
-    const double number = PyFloat_AS_DOUBLE(value);
-    if (dtype == Dtype::f64) return copy_number(number, row.bytes(column));
-    const bool fits = !std::isfinite(number) || std::abs(number) <= std::numeric_limits<float>::max();
-    return dtype == Dtype::f32 && fits && copy_number(static_cast<float>(number), row.bytes(column));
-  }
-  if (!PyLong_CheckExact(value) || dtype != Dtype::i64) return false;
-  int overflow = 0;
-  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  return overflow == 0 && copy_number(static_cast<std::int64_t>(number), row.bytes(column));
-}
-
-[[noreturn]] void refuse_value(const Column& column, const std::string& expected, py::handle value) {
-  throw py::type_error("column \"" + column.name + "\" must be " + expected + ", not " + type_name(value));
-}
-
-void write_texts(std::size_t column, const Column& of, py::handle value, RowWriter& row) {
-  if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())) {
-    refuse_value(of, "a list of bytes or str", value);
-  }
-  const auto items = py::reinterpret_borrow<py::sequence>(value);
-  std::vector<std::string_view> texts;
-  std::deque<Buffer> held;
-  for (const py::handle item : items) {
-    const std::optional<ByteView> text = characters(item, held);
-    if (!text.has_value()) refuse_value(of, "a list of bytes or str", item);
-    texts.push_back(as_chars(*text));
-  }
-  row.set_texts(column, texts).value();
-}
-
 /// Whether an exception says nothing of the record: memory is lacking, or the program shall end.
-bool is_of_program(const py::error_already_set& raised) {
-  return raised.matches(PyExc_MemoryError) || !raised.matches(PyExc_Exception);
+bool is_of_program(const UserObject& exception) {
+  return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_MemoryError) != 0 ||
+         PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) == 0;
 }
 
-py::object exception_of(const py::error_already_set& raised) {
-  py::object exception = py::reinterpret_borrow<py::object>(raised.value());
-  if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
+/// The exception, which keeps all that `raised` holds, such as the objects of the frames.
+UserObject exception_of(const py::error_already_set& raised) {
+  UserObject exception = raised.value();
+  if (raised.trace()) call_python(PyException_SetTraceback, exception.ptr(), raised.trace().ptr());
   return exception;
 }
 
-std::string utf8_of(py::handle object) {
-  const auto text = py::reinterpret_steal<py::object>(call_python(PyObject_Str, object.ptr()));
+/// Does what a transform ends its reader by.
+[[noreturn]] void end_reader() {
+  throw std::bad_alloc();
+}
+
+/// What `convert`, which is Python's `str` or `repr`, makes of an object.
+std::string utf8_of(PyObject* (*convert)(PyObject*), py::handle object) {
+  const UserObject text = py::reinterpret_steal<py::object>(call_python(convert, object.ptr()));
   const auto bytes = py::reinterpret_steal<py::object>(
       text ? PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace") : nullptr);
   if (bytes) return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
-  PyErr_Clear();
-  return "an exception without a message";
+  call_python(PyErr_Clear);
+  return "an object without a text";
 }
 
 }  // namespace
@@ -201,7 +104,7 @@ class PyMap::Scope {
 struct PyMap::BatchColumns {
   struct Column {
     std::size_t number = 0;
-    py::object rows;  ///< A list or tuple of rows; null if `numbers` has all rows.
+    UserObject rows;  ///< A list or tuple of rows; null if `numbers` has all rows.
     Numbers numbers;
   };
 
@@ -284,26 +187,26 @@ void PyMap::begin() {
 
 template <class Call>
 Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
-  std::optional<py::error_already_set> raised;
+  UserObject exception;
   try {
     call();
     return {};
   } catch (const Exception& refused) {
     return refused.error();
-  } catch (py::error_already_set& caught) {
-    raised.emplace(std::move(caught));
+  } catch (const py::error_already_set& raised) {
+    exception = exception_of(raised);
   } catch (const py::builtin_exception& thrown) {
     thrown.set_error();
-    raised.emplace();
+    exception = exception_of(py::error_already_set());
   }
-  if (!is_of_program(*raised)) return reject(id, *raised);
-  if (!ended_by_) ended_by_ = exception_of(*raised);
-  throw std::bad_alloc();  // so a transform ends the reader
+  if (!is_of_program(exception)) return reject(id, exception);
+  if (!ended_by_) ended_by_ = exception;
+  end_reader();
 }
 
-py::object PyMap::call(const py::object& argument) const {
-  const py::object function = function_;  // the garbage collector may clear `function_` meanwhile
-  if (!function) throw Exception(Error(Errc::closed, "the map was destroyed"));
+UserObject PyMap::call(const UserObject& argument) const {
+  const UserObject function = function_;  // the garbage collector may clear `function_` meanwhile
+  if (!function) end_reader();            // which is garbage too
   return call_object(function, argument);
 }
 
@@ -321,8 +224,10 @@ py::object PyMap::make_record(const TransformInput& input) const {
 
 Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
   return guarded(input.id, [&] {
-    const py::object columns = call(make_record(input));
-    for_each_column(columns, [&](std::size_t column, py::handle value) { write(column, value, row); });
+    const UserObject columns = call(make_record(input));
+    for_each_column(columns, [&](std::size_t column, py::handle value) {
+      write_value(column, schema_.columns[column], value, objects_->fit, row);
+    });
   });
 }
 
@@ -331,12 +236,12 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
   const Result<void> called = guarded(records.front().id, [&] {
     py::list list;
     for (const TransformInput& input : records) list.append(make_record(input));
-    const py::object columns = call(list);
+    const UserObject columns = call(std::move(list));
     for_each_column(columns, [&](std::size_t column, py::handle value) {
       Column of = schema_.columns[column];
       const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
       if (rows < 0 || PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
-        PyErr_Clear();
+        call_python(PyErr_Clear);
         refuse_value(of, "an array or a list with a row for each record", value);
       }
       if (static_cast<std::size_t>(rows) != records.size()) {
@@ -347,8 +252,7 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
       added.number = column;
       const bool is_list = PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
       if (is_list || of.ragged || of.dtype == Dtype::bytes) {
-        added.rows = py::reinterpret_steal<py::object>(call_python(PySequence_Fast, value.ptr(), "not a sequence"));
-        if (!added.rows) throw py::error_already_set();
+        added.rows = items_of(value);
       } else {
         of.ragged = true;  // the rows of a batch are like the items of a ragged row
         added.numbers.get_row(of, value, objects_->fit);
@@ -360,10 +264,10 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
     return guarded(made->records[i].id, [&] {
       for (const BatchColumns::Column& column : made->columns) {
         if (column.rows) {
-          const auto value =
+          const UserObject value =
               py::reinterpret_steal<py::object>(PySequence_GetItem(column.rows.ptr(), static_cast<Py_ssize_t>(i)));
           if (!value) throw py::error_already_set();
-          write(column.number, value, row);
+          write_value(column.number, schema_.columns[column.number], value, objects_->fit, row);
         } else {
           const ByteView all = column.numbers.bytes();
           const std::size_t bytes = all.size() / made->records.size();
@@ -374,11 +278,10 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
   };
 }
 
-Error PyMap::reject(std::uint64_t id, const py::error_already_set& raised) {
-  const py::object exception = exception_of(raised);
-  std::string reason = type_name(exception) + ": " + utf8_of(exception);
+Error PyMap::reject(std::uint64_t id, const UserObject& exception) {
+  std::string reason = type_name(exception) + ": " + utf8_of(PyObject_Str, exception);
   if (keeps_raised_) {
-    py::object oldest;  // its destruction may run Python code
+    UserObject oldest;  // destroyed last: code that it runs may use `raised_`
     if (raised_.size() == kMostRaised) {
       oldest = std::move(raised_.front().exception);
       raised_.pop_front();
@@ -406,8 +309,8 @@ void PyMap::for_each_column(py::handle columns, const Use& use) const {
   }
   Py_ssize_t left = PyDict_Size(columns.ptr());
   for (std::size_t column = 0; column < objects_->columns.size(); ++column) {
-    const auto value =
-        py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr()));
+    const UserObject value = py::reinterpret_borrow<py::object>(
+        call_python(PyDict_GetItemWithError, columns.ptr(), objects_->columns[column].ptr()));
     if (!value && PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (!value) continue;  // the column's fallback applies, or an error follows
     use(column, value);
@@ -415,31 +318,17 @@ void PyMap::for_each_column(py::handle columns, const Use& use) const {
   }
   if (left == 0) return;
   for (const auto& item : py::reinterpret_borrow<py::dict>(columns)) {
-    const auto is_it = [&](const py::object& name) { return name.equal(item.first); };
+    const auto is_it = [&](const py::object& name) {  // runs no code of the key's class
+      return PyUnicode_Check(item.first.ptr()) && PyUnicode_Compare(name.ptr(), item.first.ptr()) == 0;
+    };
     if (std::any_of(objects_->columns.begin(), objects_->columns.end(), is_it)) continue;
     std::string names;
     for (const py::object& name : objects_->columns) {
       names += (names.empty() ? "" : ", ") + std::string(py::str(name));
     }
-    throw py::key_error(std::string(name()) + " returned " + std::string(py::repr(item.first)) +
+    throw py::key_error(std::string(name()) + " returned " + utf8_of(PyObject_Repr, item.first) +
                         ", which is not one of the columns: " + names);
   }
-}
-
-void PyMap::write(std::size_t column, py::handle value, RowWriter& row) const {
-  const Column& of = schema_.columns[column];
-  if (of.dtype == Dtype::bytes) {
-    if (of.ragged) return write_texts(column, of, value, row);
-    std::deque<Buffer> held;
-    const std::optional<ByteView> text = characters(value, held);
-    if (!text.has_value()) refuse_value(of, "bytes or str", value);
-    row.set(column, *text).value();
-    return;
-  }
-  if (of.shape.empty() && !of.ragged && set_plain(column, of.dtype, value.ptr(), row)) return;
-  Numbers numbers;
-  numbers.get_row(of, value, objects_->fit);
-  row.set(column, numbers.bytes()).value();
 }
 
 }  // namespace dovetail::python

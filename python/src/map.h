@@ -60,14 +60,13 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   /// `std::bad_alloc` if the exception ends the reader.
   template <class Call>
   Result<void> guarded(std::uint64_t id, const Call& call);
-  /// Calls the function.
-  pybind11::object call(const pybind11::object& argument) const;
+  /// Calls the function. Errors: its exception; `std::bad_alloc` if the function was collected.
+  UserObject call(const UserObject& argument) const;
   pybind11::object make_record(const TransformInput& input) const;
   template <class Use>
   void for_each_column(pybind11::handle columns, const Use& use) const;
-  void write(std::size_t column, pybind11::handle value, RowWriter& row) const;
   const char* name() const noexcept { return takes_ == Takes::record ? "map" : "map_batch"; }
-  Error reject(std::uint64_t id, const pybind11::error_already_set& raised);
+  Error reject(std::uint64_t id, const UserObject& exception);
 
   const Takes takes_;
   const Schema schema_;

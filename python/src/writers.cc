@@ -82,10 +82,10 @@ class Guarded {
       // Iterators in C, such as those of itertools, never check.
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     };
-    const auto items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
+    const UserObject items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
     if (!items) throw py::error_already_set();
     for (;;) {
-      const auto record = py::reinterpret_steal<py::object>(call_python(PyIter_Next, items.ptr()));
+      const UserObject record = py::reinterpret_steal<py::object>(call_python(PyIter_Next, items.ptr()));
       if (!record) break;
       std::exception_ptr failure;
       try {

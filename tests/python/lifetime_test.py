@@ -207,11 +207,55 @@ class ExitTest(ProgramTest):
                 def __del__(self, sleep=time.sleep):
                     sleep(0.05)
             while True:
-                reader = dovetail.Reader(dataset, batch=4, map=lambda record: Slow(), outputs="objects", prefetch=2)
-                batch = reader.next()
-                batch = None
-                reader.seek(0, 1)
-                reader.close()
+                try:
+                    reader = dovetail.Reader(dataset, batch=4, map=lambda record: Slow(), outputs="objects", prefetch=2)
+                    batch = reader.next()
+                    batch = None
+                    reader.seek(0, 1)
+                    reader.close()
+                except dovetail.DovetailError:
+                    pass
+        """,
+        "dropping what map returned": """
+            class Slow(dict):
+                def __del__(self, sleep=time.sleep):
+                    sleep(0.01)
+            while True:
+                try:
+                    reader = open_reader(batch=4, columns="x:i64", map=lambda record: Slow(x=1), prefetch=8)
+                    reader.next()
+                    reader.seek(0, 3)
+                    reader.next()
+                except dovetail.DovetailError:
+                    pass
+        """,
+        "dropping what map and map_batch worked with": """
+            import itertools, numpy
+            class Slow(list):
+                def __del__(self, sleep=time.sleep):
+                    sleep(0.01)
+            class SlowArray(numpy.ndarray):
+                __del__ = Slow.__del__
+            here = threading.local()
+            def one(record):
+                here.kept = record.kept = Slow()
+                if record.id % 3 == 0:
+                    raise KeyError(Slow())
+                return {"x": numpy.ones(2, "f4").view(SlowArray) if record.id % 3 == 1 else Slow([1.0, 2.0])}
+            def many(records):
+                records[0].kept = Slow()
+                if records[0].id % 3 == 0:
+                    raise KeyError(Slow())
+                return {"x": Slow([Slow([1, 2]) for _ in records])}
+            functions = itertools.cycle([dict(map=one), dict(map_batch=many)])
+            while True:
+                try:
+                    reader = open_reader(batch=4, columns="x:f32[2]", prefetch=8, on_damage="empty",
+                                         **next(functions))
+                    reader.next()
+                    reader.next()
+                except dovetail.DovetailError:
+                    pass
         """,
         "records": """
             records = dovetail.open(dataset)
@@ -223,10 +267,27 @@ class ExitTest(ProgramTest):
                 while True:
                     writer.extend([b"x" * 100] * 50)
         """,
+        "writing what the iterator drops": """
+            import numpy
+            class Slow(numpy.ndarray):
+                def __del__(self, sleep=time.sleep):
+                    sleep(0.01)
+            with dovetail.DatasetWriter(f"{dataset}/slow-{threading.get_ident()}", shard_bytes=1 << 20) as writer:
+                while True:
+                    writer.append(numpy.zeros(100).view(Slow))
+                    writer.extend(numpy.zeros(100).view(Slow) for _ in range(50))
+        """,
         "converting": """
+            class Slow:
+                def __del__(self, sleep=time.sleep):
+                    sleep(0.01)
+            here = threading.local()
+            def progress(*at):
+                here.kept = Slow()
+                return Slow()
             while True:
-                dovetail.convert([dataset], f"{dataset}/to-{threading.get_ident()}", overwrite=True, jobs=1,
-                                 progress=lambda *at: None)
+                dovetail.convert([dataset], f"{dataset}-{threading.get_ident()}", overwrite=True, jobs=1,
+                                 progress=progress)
         """,
         "verifying": """
             while True:
@@ -253,6 +314,7 @@ class ExitTest(ProgramTest):
                     process = self.start_program(program)
                     out, errors = process.communicate(timeout=60)
                     self.assertEqual(process.returncode, 0, errors)
+                    self.assertNotIn("Traceback", errors)  # the threads did not end before
 
     def test_threads_that_are_waited_for(self):
         self.run_program("""

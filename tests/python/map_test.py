@@ -299,6 +299,44 @@ class MapTest(ModuleTest):
                 gc.collect()
                 self.assertIsNone(known())
 
+    def test_a_sequence_that_makes_its_items_is_copied_before_they_go(self):
+        self.make_dataset()
+
+        class Words(list):
+            def __iter__(self):
+                return (b"%d" % i * 50 for i in range(len(self)))
+
+        batch = self.read(columns="words:bytes[*]", map=lambda record: {"words": Words([b""] * 5)}).next()
+        self.assertEqual(list(batch["words"]), [[b"%d" % i * 50 for i in range(5)]] * len(batch))
+
+    def test_a_function_that_is_collected_rejects_no_record(self):
+        self.make_dataset()
+        for form in ("map=function", "map_batch=lambda records: {'id': [function(each)['id'] for each in records]}"):
+            with self.subTest(form=form):
+                self.run_program(f"""
+                    import gc, logging, sys
+                    import dovetail
+
+                    class Keeper(logging.Handler):
+                        def emit(self, record):
+                            lines.append(record.getMessage())
+
+                    def open_reader():
+                        def function(record):
+                            return {{"id": record.id}}
+                        reader = function.reader = dovetail.Reader(
+                            sys.argv[1], batch=4, rank=0, world=1, columns="id:i64", prefetch=3, decode_threads=2,
+                            on_damage="empty", {form})
+                        reader.next()
+
+                    lines = []
+                    logging.getLogger("dovetail").addHandler(Keeper())
+                    for take in range(100):
+                        open_reader()
+                        gc.collect()
+                    assert not lines, lines
+                    """, self.path("dataset"))
+
     def test_an_iterator_keeps_what_the_function_needs(self):
         self.make_dataset()
 
