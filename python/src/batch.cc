@@ -265,6 +265,16 @@ void release(PyBatch& batch, const py::object& stream) {
   batch.release(DeviceStream{reinterpret_cast<void*>(to_option<std::uintptr_t>("stream", stream))});
 }
 
+void set_up_batch(PyHeapTypeObject* heap_type) {
+  see_through<PyBatch>(heap_type);
+  // pybind11 2.10 does not check what it allocates. Only C++ makes batches, so an exception may pass.
+  heap_type->ht_type.tp_alloc = [](PyTypeObject* type, Py_ssize_t items) {
+    PyObject* const object = PyType_GenericAlloc(type, items);
+    if (object == nullptr) throw py::error_already_set();
+    return object;
+  };
+}
+
 }  // namespace
 
 void bind_batch(py::module_& module) {
@@ -282,7 +292,7 @@ Raises:
           "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)")
       .def("__repr__", shown_tensor);
 
-  py::class_<PyBatch> bound(module, "Batch", py::custom_type_setup(see_through<PyBatch>),
+  py::class_<PyBatch> bound(module, "Batch", py::custom_type_setup(set_up_batch),
                             R"(One step's rows of one rank, in one slot of the reader.
 
 Arrays look into the slot, without a copy, and are read-only. The slot is refilled only when the batch and all arrays and

@@ -20,6 +20,8 @@ namespace dovetail::python {
 /// no byte outside the batch is read.
 class PyBatch {
  public:
+  /// As after `release`.
+  PyBatch() = default;
   explicit PyBatch(Batch batch)
       : batch_(std::make_shared<Batch>(std::move(batch))), value_bytes_(batch_->values().size()) {}
 
@@ -59,7 +61,7 @@ class PyBatch {
  private:
   std::shared_ptr<Batch> batch_;
   mutable pybind11::object owner_;  // see `owner_of`; set with the first array
-  std::size_t value_bytes_;         // before any write by the trainer
+  std::size_t value_bytes_ = 0;     // before any write by the trainer
   detail::ProcessMark process_;
 };
 

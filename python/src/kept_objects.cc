@@ -33,7 +33,7 @@ void KeptObjects::give(PyBatch& batch) const {
     PyObject* const found = keys.back() ? PyDict_GetItemWithError(kept, keys.back().ptr()) : nullptr;
     if (found == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (found == nullptr && numbers[i] != 0) {
-      throw Exception(Error(Errc::busy, "another thread moved the reader by a seek"));
+      refuse_moved();
     }
     PyObject* const object = found == nullptr ? Py_None : found;  // 0 is the number of rows without a record
     Py_INCREF(object);

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <dovetail/error.h>
+
 #include "python/src/batch.h"
 #include "python/src/gil.h"
 
 namespace dovetail::python {
+
+/// For a call that waits for a batch meanwhile.
+[[noreturn]] inline void refuse_moved() {
+  throw Exception(Error(Errc::busy, "the reader was moved meanwhile, by another thread or a signal handler"));
+}
 
 /// The objects that a `dovetail._objects.KeptObjects` keeps until their batches are delivered. Runs
 /// no Python code but that of destructors.

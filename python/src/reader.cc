@@ -18,8 +18,10 @@
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/collected.h"
+#include "python/src/epoch_iterator.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
+#include "python/src/kept_objects.h"
 #include "python/src/options.h"
 #include "python/src/reader_stats.h"
 #include "python/src/text.h"
@@ -71,6 +73,7 @@ void report_raised(Call call) {
   if (!raised.has_value()) return;
   const py::str context("closing a reader of dovetail");
   raised->restore();
+  raised.reset();
   call_python(PyErr_WriteUnraisable, context.ptr());
 }
 
@@ -151,6 +154,7 @@ void PyReader::reopen(ReaderOptions options) {
       return Error::from_errno(ENOMEM, failed.what());
     }
   }();
+  options_ = std::move(options);
   if (!opened.has_value()) {
     failure_ = opened.error();
     flush_log();
@@ -166,7 +170,6 @@ void PyReader::reopen(ReaderOptions options) {
   failure_.reset();
   reader_ = std::move(reader);
   plan_ = reader_->plan();
-  options_ = std::move(options);
   ended_ = ended;
   note_open(reader_, log_);
   flush_log();
@@ -179,6 +182,9 @@ void PyReader::need_usable() const {
                           "threads do not exist here; open another in the child"));
   }
   if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));
+  if (map_ != nullptr && interpreter_ends()) {
+    throw Exception(Error(Errc::closed, "the interpreter ends, so no thread can call map or map_batch"));
+  }
   if (map_ != nullptr && PyMap::runs_here()) {
     throw Exception(
         Error(Errc::busy, "the function of map or map_batch must not use its own reader, which would wait for itself"));
@@ -192,45 +198,56 @@ const std::shared_ptr<BatchReader>& PyReader::open() const {
   return reader_;
 }
 
-std::optional<PyBatch> PyReader::next() {
+State PyReader::state() const {
+  need_usable();
+  return failure_.has_value() ? *options_.state : reader_->state();
+}
+
+py::object PyReader::next() {
   // Another thread may close or move this object meanwhile.
   const std::shared_ptr<BatchReader> reader = open();
+  // Made before a batch is taken, which lack of memory would lose.
+  py::object made = py::cast(PyBatch());
   for (;;) {
     // Handle signals while no batch is in hand that an exception of a handler would lose. Python
     // may still lose it to a signal between this function's return and its caller.
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (log_->some()) flush_log();
-    if (ended_) return std::nullopt;
+    if (ended_) return py::none();
+    std::optional<State> before;
+    if (map_ != nullptr && map_->kept().dict()) before = reader->state();
     Result<std::optional<Batch>> batch = [&] {
       const Unlocked unlocked;
       return reader->next(kPatience);
     }();
     if (batch.has_value()) {
-      if (!batch->has_value()) return std::nullopt;
-      PyBatch made(std::move(**batch));
-      if (map_ != nullptr) give_objects(made);
+      if (!batch->has_value()) return py::none();
+      auto& taken = made.cast<PyBatch&>();
+      taken = PyBatch(std::move(**batch));
+      if (before.has_value()) give_objects(taken, std::move(*before));
       return made;
     }
     if (!batch.error().is(Errc::not_yet)) {
       flush_log();
       const bool stopped = batch.error().kind() == ErrorKind::cancelled || batch.error().is(Errc::closed);
-      if (stopped && reader != reader_ && !closed_) {
-        throw Exception(Error(Errc::busy, "another thread moved the reader by a seek"));
-      }
+      if (stopped) need_usable();
+      if (stopped && reader != reader_) refuse_moved();
       raise(batch.error());
     }
   }
 }
 
-void PyReader::give_objects(PyBatch& batch) {
+void PyReader::give_objects(PyBatch& batch, State before) {
   try {
     map_->kept().give(batch);
   } catch (const Exception&) {
     need_usable();
     throw;
   } catch (const py::error_already_set&) {
-    failure_ = Error::from_errno(
-        ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) + "; go on by a seek to it");
+    options_.state = std::move(before);
+    failure_ = Error::from_errno(ENOMEM);  // first, because its text needs memory too
+    failure_ = Error::from_errno(ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) +
+                                             "; seek(reader.epoch, reader.step) takes it again");
     throw;
   }
 }
@@ -281,15 +298,15 @@ void PyReader::seek(Position to) {
 
 void PyReader::set_epoch(std::uint32_t epoch) {
   need_epoch(epoch);
-  if (open()->state().position().epoch != epoch) seek({epoch, 0});
+  if (state().position().epoch != epoch) seek({epoch, 0});
 }
 
 void PyReader::seek(const State& state) {
   need_usable();
   ReaderOptions options = options_;
   options.state = state;
-  // Reports errors before anything is given up.
-  Plan::resume(dataset_.shape(), options.plan, state).value();
+  // Reports errors before anything is given up. A reader that cannot be opened there has this plan.
+  plan_ = Plan::resume(dataset_.shape(), options.plan, state).value();
   reopen(std::move(options));
 }
 
@@ -303,6 +320,8 @@ void PyReader::close() {
 void PyReader::stop() {
   std::shared_ptr<BatchReader> reader = std::move(reader_);
   if (reader == nullptr) return;
+  // Its threads wait for the interpreter lock, which they do not get any more.
+  if (map_ != nullptr && interpreter_ends()) return detail::leave_alone(std::move(reader));
   if (PyMap::runs_here() && !process_.forked()) {
     std::thread([reader = std::move(reader)] { reader->stop(); }).detach();
     return;
@@ -317,43 +336,6 @@ void PyReader::flush_log() {
 }
 
 namespace {
-
-/// Marks a call while it runs.
-class InNext {
- public:
-  explicit InNext(bool& mark) : mark_(mark) { mark_ = true; }
-  InNext(const InNext&) = delete;
-  InNext& operator=(const InNext&) = delete;
-  ~InNext() { mark_ = false; }
-
- private:
-  bool& mark_;
-};
-
-/// The batches up to the end of the epoch. The iterator stays at its end.
-struct EpochIterator {
-  // A Python object, so that the garbage collector sees it as a user of the reader and its map.
-  UserObject reader;
-  bool in_next = false;
-
-  PyBatch next() {
-    // The iterator may be all that keeps the reader. And a concurrent call would begin the next
-    // epoch if this one ends the present epoch.
-    if (in_next) throw Exception(Error(Errc::busy, "another thread is taking a batch from the same iterator"));
-    if (reader) {
-      const InNext here(in_next);
-      if (std::optional<PyBatch> batch = reader.cast<PyReader&>().next()) return std::move(*batch);
-      reader.reset();
-    }
-    throw py::stop_iteration();
-  }
-
-  int traverse(visitproc visit, void* arg) const {
-    Py_VISIT(reader.ptr());
-    return 0;
-  }
-  void clear() { reader.reset(); }
-};
 
 State to_state(const py::object& text) {
   return State::from_text(to_utf8("a state", text)).value();
@@ -381,7 +363,7 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
 }
 
 py::tuple position(const PyReader& reader) {
-  const Position at = reader.get().state().position();
+  const Position at = reader.state().position();
   return py::make_tuple(at.epoch, at.step);
 }
 
@@ -414,9 +396,9 @@ void bind_reader(py::module_& module) {
       .def("set_epoch", &PyReader::set_epoch, py::arg("epoch"))
       .def(
           "restore", [](PyReader& reader, const py::object& text) { reader.seek(to_state(text)); }, py::arg("state"))
-      .def("state", [](const PyReader& reader) { return reader.get().state().to_text(); })
+      .def("state", [](const PyReader& reader) { return reader.state().to_text(); })
       .def_property_readonly("position", position)
-      .def_property_readonly("plan", [](const PyReader& reader) { return reader.get().plan(); })
+      .def_property_readonly("plan", [](const PyReader& reader) { return reader.plan(); })
       .def("plan_checksum",
            [](const PyReader& reader) { return static_cast<std::int64_t>(reader.get().plan_checksum()); })
       .def_property_readonly("registered", [](const PyReader& reader) { return reader.get().registered(); })

@@ -26,9 +26,9 @@ class PyReader {
   PyReader& operator=(const PyReader&) = delete;
   ~PyReader();
 
-  /// The next batch; empty at the end of an epoch. Handles signals before and during the wait, and
-  /// raises what their handlers raise.
-  std::optional<PyBatch> next();
+  /// The next `PyBatch`; None at the end of an epoch. Handles signals before and during the wait,
+  /// and raises what their handlers raise.
+  pybind11::object next();
 
   /// Moves to another place. Does nothing if the reader is there and can continue.
   /// Errors: `invalid_option` for an epoch that is not to be read, or a step that the epoch does
@@ -39,6 +39,12 @@ class PyReader {
   /// Moves to a state. If no epoch is left to read, every later `next` returns the end.
   void seek(const State& state);
 
+  /// The place of the next batch. After a move that failed, the one to which it was to go.
+  State state() const;
+  const Plan& plan() const {
+    need_usable();
+    return *plan_;
+  }
   const BatchReader& get() const { return *open(); }
   /// Stops the threads; batches stay valid. Idempotent and final, also while another thread moves
   /// the reader. Does nothing in a forked child. In the function of a map it does not wait, because
@@ -61,11 +67,13 @@ class PyReader {
   }
 
  private:
-  /// Errors: `closed`; `busy` while the reader is moved.
+  /// Errors: `closed`, also at the end of the interpreter if there is a map; `busy` while the reader
+  ///         is moved.
   void need_usable() const;
   /// Errors: those of `need_usable`; `busy` if the reader was moved meanwhile; Python's
-  /// `MemoryError`, after which `open` fails until the reader is moved.
-  void give_objects(PyBatch& batch);
+  /// `MemoryError`, after which the state is the one before the batch, and `open` fails until the
+  /// reader is moved.
+  void give_objects(PyBatch& batch, State before);
   [[noreturn]] void raise(const Error& error) const;
   /// Errors: those of `need_usable`; the error of the last move if it could not open the reader;
   ///         that of the last batch if its objects found no memory.
@@ -76,12 +84,12 @@ class PyReader {
   State state_at(Position to) const;
 
   Dataset dataset_;
-  ReaderOptions options_;
+  ReaderOptions options_;  // `state` is where the reader was opened; after a failure, its place
   std::shared_ptr<PyMap> map_;
   std::uint32_t end_epoch_;  // the first epoch that is not read; 0 if there is no end
   std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
   std::shared_ptr<BatchReader> reader_;
-  std::optional<Plan> plan_;  // plan of the reader that was opened last
+  std::optional<Plan> plan_;  // of the reader, also if it could not be opened
   std::optional<Error> failure_;
   bool moving_ = false;
   bool ended_ = false;  // no epoch is left to read

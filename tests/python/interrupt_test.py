@@ -223,6 +223,35 @@ class InterruptTest(ProgramTest):
             assert longest < max(0.3, took / 2), (longest, took)
         """)
 
+    def test_a_handler_that_moves_or_closes_the_reader_ends_the_wait(self):
+        for use, kind, says in (("seek(0, 3)", "BusyError", "by another thread or a signal handler"),
+                                ("close()", "ClosedError", "the reader was closed")):
+            with self.subTest(use=use):
+                self.run_program(f"""
+                    import collections, itertools
+                    waits = threading.Lock()
+                    def interrupts(record):
+                        if waits.acquire():
+                            os.kill(os.getpid(), signal.SIGALRM)
+                            waits.release()
+                        return {{"x": 1}}
+                    def handler(*_):
+                        global called
+                        if not called:
+                            called = True
+                            reader.{use}
+                    called = False
+                    signal.signal(signal.SIGALRM, handler)
+                    waits.acquire()
+                    reader = open_reader(columns="x:i64", map=interrupts)
+                    try:  # a loop in C, so that only `next` looks for signals
+                        collections.deque(itertools.chain(iter(waits.release, None), iter(reader)), 0)
+                    except dovetail.{kind} as error:
+                        assert {says!r} in str(error), error
+                    else:
+                        raise AssertionError("it went on")
+                """)
+
     def test_a_handler_of_another_signal_is_called_in_a_wait(self):
         self.run_program("""
             got = []

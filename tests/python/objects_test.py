@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches with Python objects: `Reader(map=..., outputs="objects")`."""
 
+import contextlib
 import gc
 import itertools
 import signal
@@ -201,6 +202,40 @@ class ObjectsTest(ModuleTest):
         timer.join()
         reader.seek(0, 2)
         self.assertEqual(len(reader.next().objects), len(reader.next().objects))
+
+    def test_a_batch_whose_objects_find_no_memory_can_be_taken_again(self):
+        try:
+            import _testcapi
+        except ImportError:
+            self.skipTest("this Python has no module to let allocations fail")
+        reader = self.read(lambda record: record.id, batch=100, epochs=1, decode_threads=1)
+        native = reader._native.next
+        fails, lost = 0, 0
+        batch = None
+        while batch is None:
+            before = reader.state_dict()
+            try:
+                _testcapi.set_nomemory(fails, fails + 1)  # on any thread: the function may be what fails
+                try:
+                    batch = native()
+                finally:
+                    _testcapi.remove_mem_hooks()
+            except MemoryError:
+                self.assertEqual(reader.state_dict(), before, f"allocation {fails} failed")
+                with contextlib.suppress(MemoryError):
+                    try:
+                        self.assertEqual(reader.next().step, before["step"])
+                    except dovetail.StorageError as error:
+                        self.assertIn("for the objects", str(error))
+                        self.assertEqual(reader.state_dict(), before)
+                        lost += 1
+                reader.seek(before["epoch"], before["step"])
+                taken = reader.next()
+                self.assertEqual((taken.step, taken.objects), (before["step"], taken.ids.tolist()))
+                fails += 1
+                reader.seek(0, fails % 2)
+        self.assertEqual((batch.step, batch.objects), (before["step"], batch.ids.tolist()))
+        self.assertGreater(lost, 0)
 
     def test_misuse_is_refused(self):
         for options, error, says in (({"columns": "x:i64"}, dovetail.UsageError, "no columns"),
