@@ -238,9 +238,9 @@ class Reader:
     `close()`, the end of a `with` block, and deletion close a reader; batches stay valid. They wait for calls of `map`
     that run, however long these take.
 
-    After an exception, reading fails until the reader is moved. `epoch`, `step` and `state_dict()` still give its
-    place: that of the batch that failed, or the target of a move that failed. `seek(reader.epoch, reader.step)` tries
-    once more. While one thread waits for a batch, or moves the reader, others get a BusyError.
+    After an error of reading, `next()` fails until the reader is moved. `epoch`, `step` and `state_dict()` still give
+    its place: that of the batch that failed, or the target of a move that failed. `seek(reader.epoch, reader.step)`
+    tries once more. While one thread waits for a batch, or moves the reader, others get a BusyError.
     """
 
     @names_options()

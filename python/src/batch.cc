@@ -267,7 +267,8 @@ void release(PyBatch& batch, const py::object& stream) {
 
 void set_up_batch(PyHeapTypeObject* heap_type) {
   see_through<PyBatch>(heap_type);
-  // pybind11 2.10 does not check what it allocates. Only C++ makes batches, so an exception may pass.
+  // pybind11 2.10 does not check what it allocates. Batches are made by C++, through which an
+  // exception may pass.
   heap_type->ht_type.tp_alloc = [](PyTypeObject* type, Py_ssize_t items) {
     PyObject* const object = PyType_GenericAlloc(type, items);
     if (object == nullptr) throw py::error_already_set();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <dovetail/batch.h>
@@ -20,10 +21,15 @@ namespace dovetail::python {
 /// no byte outside the batch is read.
 class PyBatch {
  public:
-  /// As after `release`.
-  PyBatch() = default;
-  explicit PyBatch(Batch batch)
-      : batch_(std::make_shared<Batch>(std::move(batch))), value_bytes_(batch_->values().size()) {}
+  /// Without a batch, as after `release`, but with the memory that `take` needs.
+  PyBatch() : room_(std::make_shared<std::optional<Batch>>()) {}
+  /// Call this once.
+  void take(Batch batch) noexcept {
+    room_->emplace(std::move(batch));
+    Batch& taken = **room_;
+    batch_ = {std::move(room_), &taken};
+    value_bytes_ = batch_->values().size();
+  }
 
   /// Errors: `closed` after `release`, and in a forked child, which may not have the bytes.
   const std::shared_ptr<Batch>& get() const;
@@ -59,6 +65,7 @@ class PyBatch {
   void release(DeviceStream stream);
 
  private:
+  std::shared_ptr<std::optional<Batch>> room_;  // until a batch is taken
   std::shared_ptr<Batch> batch_;
   mutable pybind11::object owner_;  // see `owner_of`; set with the first array
   std::size_t value_bytes_ = 0;     // before any write by the trainer

@@ -117,16 +117,35 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+/// A use of Python's state of this thread, with the interpreter lock. Creates the state if Python
+/// has none.
+class ThreadUse {
+ public:
+  ThreadUse() : created_(PyGILState_GetThisThreadState() == nullptr), before_(call_python(PyGILState_Ensure)) {}
+  /// Needs: the lock is held.
+  void end() noexcept {
+    // The values of `threading.local` go with the state. Python 3.11 crashes if the destructor of one
+    // takes the lock while the state is released, so they are destroyed before.
+    PyObject* const locals = created_ ? PyThreadState_GetDict() : nullptr;
+    if (locals != nullptr) call_python(PyDict_Clear, locals);
+    call_python(PyGILState_Release, before_);
+  }
+
+ private:
+  bool created_;
+  PyGILState_STATE before_;
+};
+
 /// Takes the interpreter lock for its scope, on any thread.
 class Locked {
  public:
-  Locked() : before_(call_python(PyGILState_Ensure)) {}
+  Locked() = default;
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  ~Locked() { call_python(PyGILState_Release, before_); }
+  ~Locked() { thread_.end(); }
 
  private:
-  PyGILState_STATE before_;
+  ThreadUse thread_;
 };
 
 }  // namespace dovetail::python

@@ -37,19 +37,19 @@ thread_local int maps_here = 0;
 /// keep expensive objects there.
 class ThreadState {
  public:
-  ThreadState() : before_(call_python(PyGILState_Ensure)), state_(PyEval_SaveThread()) {}
+  ThreadState() : state_(PyEval_SaveThread()) {}
   ThreadState(const ThreadState&) = delete;
   ThreadState& operator=(const ThreadState&) = delete;
   ~ThreadState() {
     if (interpreter_ends()) return;
     lock();
     ++maps_here;  // the objects that it releases may close a reader
-    call_python(PyGILState_Release, before_);
+    use_.end();
   }
   void lock() { call_python(PyEval_RestoreThread, state_); }
 
  private:
-  const PyGILState_STATE before_;
+  ThreadUse use_;
   PyThreadState* const state_;
 };
 

@@ -223,8 +223,8 @@ py::object PyReader::next() {
     if (batch.has_value()) {
       if (!batch->has_value()) return py::none();
       auto& taken = made.cast<PyBatch&>();
-      taken = PyBatch(std::move(**batch));
-      if (before.has_value()) give_objects(taken, std::move(*before));
+      taken.take(std::move(**batch));
+      if (before.has_value()) give_objects(taken, reader, std::move(*before));
       return made;
     }
     if (!batch.error().is(Errc::not_yet)) {
@@ -237,17 +237,24 @@ py::object PyReader::next() {
   }
 }
 
-void PyReader::give_objects(PyBatch& batch, State before) {
+void PyReader::give_objects(PyBatch& batch, const std::shared_ptr<BatchReader>& from, State before) {
+  const auto go_back = [&] {
+    if (from != reader_ || moving_) return;  // another thread has moved the reader
+    options_.state = std::move(before);
+    failure_ = Error::from_errno(ENOMEM);  // first, because its text needs memory too
+    failure_ = Error::from_errno(ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) +
+                                             "; seek(reader.epoch, reader.step) takes it again");
+  };
   try {
     map_->kept().give(batch);
   } catch (const Exception&) {
     need_usable();
     throw;
   } catch (const py::error_already_set&) {
-    options_.state = std::move(before);
-    failure_ = Error::from_errno(ENOMEM);  // first, because its text needs memory too
-    failure_ = Error::from_errno(ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) +
-                                             "; seek(reader.epoch, reader.step) takes it again");
+    go_back();
+    throw;
+  } catch (const std::bad_alloc&) {
+    go_back();
     throw;
   }
 }
@@ -290,7 +297,8 @@ State PyReader::state_at(Position to) const {
 
 void PyReader::seek(Position to) {
   need_usable();
-  need_epoch(to.epoch);
+  // After a failure a reader may also move to its end once more, which is in no epoch.
+  if (!failure_.has_value() || options_.state->position() != to) need_epoch(to.epoch);
   const bool goes_on = !failure_.has_value() && !reader_->error().has_value() && !ended_;
   if (goes_on && reader_->state().position() == to) return;
   seek(state_at(to));
@@ -298,7 +306,9 @@ void PyReader::seek(Position to) {
 
 void PyReader::set_epoch(std::uint32_t epoch) {
   need_epoch(epoch);
-  if (state().position().epoch != epoch) seek({epoch, 0});
+  const Position at = state().position();
+  if (at.epoch != epoch) return seek({epoch, 0});
+  if (failure_.has_value()) seek(at);
 }
 
 void PyReader::seek(const State& state) {

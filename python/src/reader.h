@@ -73,7 +73,7 @@ class PyReader {
   /// Errors: those of `need_usable`; `busy` if the reader was moved meanwhile; Python's
   /// `MemoryError`, after which the state is the one before the batch, and `open` fails until the
   /// reader is moved.
-  void give_objects(PyBatch& batch, State before);
+  void give_objects(PyBatch& batch, const std::shared_ptr<BatchReader>& from, State before);
   [[noreturn]] void raise(const Error& error) const;
   /// Errors: those of `need_usable`; the error of the last move if it could not open the reader;
   ///         that of the last batch if its objects found no memory.

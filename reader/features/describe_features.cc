@@ -37,7 +37,7 @@ class FeaturePass {
     // The first blocks tell whether several threads pay. If they do not, one allocates everything:
     // the allocator keeps what a thread frees from the others.
     bool crowded = threads == 1;
-    DOVETAIL_TRY(run(threads, 1, crowded));
+    DOVETAIL_TRY(run(threads, 2, crowded));
     if (crowded) threads = 1;
     DOVETAIL_TRY(detail::for_each_index(threads, threads, [&](std::size_t) {
       bool of_thread = crowded;
@@ -53,8 +53,8 @@ class FeaturePass {
 
  private:
   /// The work of one thread: reads blocks, `takes` times from the queue or until none are left. If
-  /// a single record fills a thread's own collector, merging costs more than the collector saves:
-  /// then it sets `crowded`, and adds to the common collector.
+  /// several records fill a thread's own collector each, merging costs more than the collector
+  /// saves: then it sets `crowded`, and adds to the common collector.
   Result<void> run(unsigned threads, std::uint64_t takes, bool& crowded) {
     // Other threads wait for the shards that this thread opens. So they must learn of every way in
     // which it ends.
@@ -67,8 +67,8 @@ class FeaturePass {
     } stop{queue_};
     std::optional<detail::Collector> own;
     if (!crowded) {
-      own.emplace(kThreadsBytes / threads, [&](detail::Collector& full) {
-        crowded = crowded || full.records() <= 1;
+      own.emplace(kThreadsBytes / threads, [&, wide = 0](detail::Collector& full) mutable {
+        if (full.records() == 1) crowded = ++wide > 1;
         empty(full);
       });
     }
