@@ -75,6 +75,8 @@ Result<void> check_renamable(const std::string& target, bool exists) {
   const int reason = can_write(parent_of(target)) || errno == ENOENT ? 0 : errno;
   if (!exists && reason != 0) return Error::from_errno(reason, "cannot create the folder").in_file(target);
   if (!exists) return {};
+  // The root of a chroot is no mount point.
+  if (target == "/") return subfolder_wanted(target, "this is the root folder");
   if (is_mount_point(target)) return subfolder_wanted(target, "this is a mount point");
   if (is_working_directory(target)) return subfolder_wanted(target, "this is the working directory");
   if (reason != 0) return subfolder_wanted(target, "the parent folder is not writable");
