@@ -23,6 +23,7 @@
 #include "sources/foreign_formats.h"
 #include "sources/left_out.h"
 #include "sources/shard_records.h"
+#include "writer/dataset_files.h"
 
 namespace dovetail::detail {
 namespace {
@@ -42,7 +43,7 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
         "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
         "`dovetail merge " +
         format::shell_path(std::string(format::target_of_staging(shown))) + "` if all of its parts are finished";
-  } else if (format::final_name(name) == format::kManifestName) {
+  } else if (format::final_name(name) == format::kManifestName || shard_number_of(format::final_name(name))) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "
         "`dovetail recover " +
