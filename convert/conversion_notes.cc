@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "format/text/count_of.h"
-#include "format/text/visible.h"
+#include "format/text/utf8.h"
 
 namespace dovetail::detail {
 
