@@ -12,6 +12,8 @@
 namespace dovetail::detail {
 namespace {
 
+constexpr std::size_t kGroup = 16;
+
 // The functions sigma and tau of Ertl's algorithm 6. Both series end when a further term no longer
 // changes the double.
 double sigma(double x) noexcept {
@@ -40,30 +42,41 @@ double tau(double x) noexcept {
   return z / 3;
 }
 
-/// Returns whether the rest of any hash, behind its first bits, is less than `bound`.
+/// Returns the number of the first group of `kGroup` hashes, from `group` on, with a hash whose rest
+/// behind its first bits is less than `bound`. Returns `groups` if there is none.
 DOVETAIL_WIDE_VECTORS
-bool any_rest_below(const std::uint64_t* hashes, std::size_t count, unsigned first_bits, std::uint64_t bound) noexcept {
-  std::uint64_t below = 0;
-  for (std::size_t i = 0; i < count; ++i) below |= hashes[i] << first_bits < bound ? 1 : 0;
-  return below != 0;
+std::size_t next_group_below(const std::uint64_t* hashes, std::size_t group, std::size_t groups, unsigned first_bits,
+                             std::uint64_t bound) noexcept {
+  for (; group < groups; ++group) {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < kGroup; ++i) least = std::min(least, hashes[group * kGroup + i] << first_bits);
+    if (least < bound) break;
+  }
+  return group;
 }
 
 }  // namespace
 
 void HyperLogLog::add(std::span<const std::uint64_t> hashes) noexcept {
-  constexpr std::size_t kGroup = 32;
   if (until_floor_ <= hashes.size()) {
     floor_ = *std::min_element(registers_.begin(), registers_.end());
     until_floor_ = kFloorAfter;
   }
   until_floor_ -= std::min<std::uint64_t>(until_floor_, hashes.size());
-  for (std::size_t begin = 0; begin < hashes.size(); begin += kGroup) {
-    const auto group = hashes.subspan(begin, std::min(kGroup, hashes.size() - begin));
-    // A rank above the floor has at least `floor_` leading zeros.
-    if (floor_ > 0 && !any_rest_below(group.data(), group.size(), precision_, std::uint64_t{1} << (64 - floor_)))
-      continue;
-    for (const std::uint64_t hash : group) add(hash);
+  if (floor_ == 0) {
+    for (const std::uint64_t hash : hashes) add(hash);
+    return;
   }
+  // A rank above the floor has at least `floor_` leading zeros.
+  const std::uint64_t bound = std::uint64_t{1} << (64 - floor_);
+  const std::size_t groups = hashes.size() / kGroup;
+  const auto next = [&](std::size_t group) {
+    return next_group_below(hashes.data(), group, groups, precision_, bound);
+  };
+  for (std::size_t group = next(0); group < groups; group = next(group + 1)) {
+    for (const std::uint64_t hash : hashes.subspan(group * kGroup, kGroup)) add(hash);
+  }
+  for (const std::uint64_t hash : hashes.subspan(groups * kGroup)) add(hash);
 }
 
 double HyperLogLog::standard_error() const noexcept {

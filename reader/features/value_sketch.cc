@@ -48,6 +48,7 @@ constexpr std::size_t kFewKeys = 8;
 
 }  // namespace
 
+DOVETAIL_WIDE_VECTORS
 bool SeenNumbers::add(std::span<const std::uint64_t> keys) noexcept {
   std::uint64_t all = 1;
   for (const std::uint64_t key : keys) {
