@@ -91,20 +91,12 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
   } catch (const std::exception& thrown) {
     failure = error_from(thrown);
   }
-  {
-    const std::lock_guard lock(mutex_);
-    // The handler may have made the next request.
-    if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
-    if (!failure.has_value()) return;
-    delivered_ = std::move(completion.before);
-    if (!error_.has_value()) error_ = std::move(failure);
-    ready_ = 1;  // makes spinning threads stop
-    match_locked();
-  }
-  // The destructor of the handler may make the trainer request again, so it runs outside of the
-  // lock.
-  completion.request.reset();
-  complete();
+  const std::lock_guard lock(mutex_);
+  // The handler may have made the next request.
+  if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
+  if (!failure.has_value()) return;
+  delivered_ = std::move(completion.before);
+  if (!error_.has_value()) error_ = std::move(failure);
 }
 
 void ReadyQueue::keep_locked(Completion completion) noexcept {
