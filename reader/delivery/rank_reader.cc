@@ -95,7 +95,6 @@ Result<void> RankReader::start() {
 
 void RankReader::stop() {
   std::call_once(end_.stopped, [this] { stop_all(); });
-  queue_->complete();
 }
 
 void RankReader::stop_all() {
@@ -104,12 +103,12 @@ void RankReader::stop_all() {
     end_.stopping = true;
   }
   queue_->stop();
-  storage_->stop();  // first: its completions still need the workers
+  queue_->complete();  // a request must not wait for reads that hang
+  storage_->stop();    // first: its completions still need the workers
   workers_->join();
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
   busy.unlock();
-  queue_->complete();  // before the file is written, which may be slow
   if (metrics_ != nullptr) metrics_->write();
 }
 

@@ -315,12 +315,11 @@ void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std:
   } catch (const std::exception& thrown) {
     failure = detail::error_from(thrown);
   }
-  std::unique_lock again(mutex_);
+  const std::lock_guard again(mutex_);
   if (handing_over_ == request.get()) handing_over_ = nullptr;  // the handler may have made the next request
   if (!failure.has_value()) return;
   if (item.after.has_value()) state_ = std::move(*item.after);
   if (!error_.has_value()) error_ = std::move(failure);
-  match(again);
 }
 
 void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
@@ -345,22 +344,21 @@ void DeviceReader::Impl::cancel(std::uint64_t ticket) {
 
 void DeviceReader::Impl::stop() {
   {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    if (!error_.has_value()) error_ = stopped_;
+    room_.notify_one();
+    match(lock);  // a request must not wait for reads that hang
+  }
+  {
     const std::lock_guard stopping(stop_mutex_);
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      room_.notify_one();
-    }
     reader_.stop();  // ends the thread's wait for a batch
     if (thread_.joinable()) thread_.join();
     ring_->on_release({});
   }
-  boost::circular_buffer<Item> dropped;
-  std::unique_lock lock(mutex_);
-  if (!error_.has_value()) error_ = stopped_;
+  boost::circular_buffer<Item> dropped;  // slabs are released with no lock held
+  const std::lock_guard lock(mutex_);
   dropped.swap(items_);
-  match(lock);
-  if (lock.owns_lock()) lock.unlock();  // slabs are released with no lock held
 }
 
 Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {

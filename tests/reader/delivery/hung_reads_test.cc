@@ -3,10 +3,13 @@
 // damaged; and steps, rows and ids stay as planned.
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "reader/storage/thread_pool.h"
@@ -116,6 +119,50 @@ TEST_P(HungReadsTest, AReaderMayBeDestroyedWhileTheyHang) {
   std::unique_ptr<detail::RankReader> engine = open(options(OnDamage::empty), std::chrono::milliseconds(20), true);
   gate_->wait_for_withheld(1);
   engine.reset();
+}
+
+class ToldStop final : public detail::Storage {
+ public:
+  ToldStop(std::unique_ptr<Storage> inner, std::function<void()> told)
+      : inner_(std::move(inner)), told_(std::move(told)) {}
+  ~ToldStop() override { inner_->stop(); }
+  Result<bool> try_read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into) override {
+    return inner_->try_read(file, offset, into);
+  }
+  void read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into, ReadHandler done) override {
+    inner_->read(file, offset, into, std::move(done));
+  }
+  const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
+  void call(const std::string& path, Call work, CallHandler done) override {
+    inner_->call(path, std::move(work), std::move(done));
+  }
+  void stop() override {
+    if (told_) std::exchange(told_, {})();
+    inner_->stop();
+  }
+
+ private:
+  std::unique_ptr<Storage> inner_;
+  std::function<void()> told_;
+};
+
+TEST_P(HungReadsTest, StopEndsARequestBeforeItWaitsForReads) {
+  std::promise<boost::system::error_code> ended;
+  auto end = ended.get_future();
+  bool in_time = false;
+  GatedStorage* gate = nullptr;
+  const auto wrap = [&](std::unique_ptr<detail::Storage> inner) -> std::unique_ptr<detail::Storage> {
+    auto gated = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
+                                                [](const std::string&) { return true; });
+    gate = gated.get();
+    return std::make_unique<ToldStop>(
+        std::move(gated), [&] { in_time = end.wait_for(std::chrono::minutes(1)) == std::future_status::ready; });
+  };
+  const std::unique_ptr<detail::RankReader> engine = open_engine(dataset_, options(OnDamage::fail), wrap).value();
+  gate->wait_for_withheld(1);
+  async_next(*engine, [&](boost::system::error_code code, std::optional<Batch>) { ended.set_value(code); });
+  engine->stop();
+  EXPECT_TRUE(in_time) << "the request waits for reads that hang";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, HungReadsTest, ::testing::ValuesIn(kWays),
