@@ -90,8 +90,8 @@ class DOVETAIL_EXPORT BatchReader {
   ///   - An executor that throws a `std::exception` before it has called the handler ends the
   ///     reader. No batch is lost, and the handler is never called. It is destroyed on the thread
   ///     that met the exception, which may be one of the reader, or when the executor drops the
-  ///     call. So the handler must not own the reader then. A call that is refused, such as with
-  ///     `busy`, throws the exception itself. With an `any_completion_handler`, and for other types
+  ///     call. So the handler must not own the reader then. A call that is refused with `busy` or
+  ///     `closed` throws the exception itself. With an `any_completion_handler`, and for other types
   ///     of exceptions, the process ends.
   /// Cancel:     total; a cancelled request loses no batch, the next call gets it. As always in
   ///             Asio, do not cancel while this call begins.
@@ -116,8 +116,8 @@ class DOVETAIL_EXPORT BatchReader {
   std::optional<Error> error() const;
   ReaderStats stats() const;
 
-  /// Stops reading ahead, waits for reads in flight, and completes an outstanding call with
-  /// `operation_canceled`. Idempotent. Does not wait for batches that are held.
+  /// Completes an outstanding call with `operation_canceled`, stops reading ahead, and waits for
+  /// reads in flight. Idempotent. Does not wait for batches that are held.
   void stop();
 
  private:

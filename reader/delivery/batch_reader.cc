@@ -81,8 +81,9 @@ Result<std::optional<Batch>> BatchReader::next() {
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // avoids overflow
-  return impl_->reader->next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  const auto bounded = std::clamp(patience, std::chrono::milliseconds(0), kLongest);  // avoids overflow
+  return impl_->reader->next(detail::StallClock::Clock::now() + bounded);
 }
 void BatchReader::start_next(Handler handler) {
   if (impl_ == nullptr || impl_->process.forked()) {

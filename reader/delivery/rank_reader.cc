@@ -94,17 +94,18 @@ Result<void> RankReader::start() {
 }
 
 void RankReader::stop() {
-  std::call_once(end_.stopped, [this] { stop_all(); });
-}
-
-void RankReader::stop_all() {
   {
     const std::lock_guard lock(mutex_);
     end_.stopping = true;
   }
+  // A request must not wait for reads that hang. Its handler may call stop() itself.
   queue_->stop();
-  queue_->complete();  // a request must not wait for reads that hang
-  storage_->stop();    // first: its completions still need the workers
+  queue_->complete();
+  std::call_once(end_.stopped, [this] { stop_all(); });
+}
+
+void RankReader::stop_all() {
+  storage_->stop();  // first: its completions still need the workers
   workers_->join();
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });

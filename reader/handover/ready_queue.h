@@ -209,7 +209,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
   // them.
   std::atomic<bool> has_completion_ = false;
-  std::atomic<std::uint32_t> ready_ = 0;  // size of `items_`
+  std::atomic<std::uint32_t> ready_ = 0;  // not 0 if a spinning thread must look at `items_` and `error_`
   std::atomic<bool> waiting_ = false;
   TrainerPace pace_;
   std::uint64_t tickets_ = 0;

@@ -121,6 +121,7 @@ TEST_P(HungReadsTest, AReaderMayBeDestroyedWhileTheyHang) {
   engine.reset();
 }
 
+/// Calls `told` when the storage is stopped, which then waits for reads that hang.
 class ToldStop final : public detail::Storage {
  public:
   ToldStop(std::unique_ptr<Storage> inner, std::function<void()> told)
