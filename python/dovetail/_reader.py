@@ -238,9 +238,11 @@ class Reader:
     `close()`, the end of a `with` block, and deletion close a reader; batches stay valid. They wait for calls of `map`
     that run, however long these take.
 
-    After an error of reading, `next()` fails until the reader is moved. `epoch`, `step` and `state_dict()` still give
-    its place: that of the batch that failed, or the target of a move that failed. `seek(reader.epoch, reader.step)`
-    tries once more. While one thread waits for a batch, or moves the reader, others get a BusyError.
+    After an error of reading, `next()` fails until the reader is moved; after a move that failed, `stats()` and
+    `metrics()` fail, too. `epoch`, `step` and `state_dict()` still give its place: that of the batch that failed, or
+    the target of a move that failed. `seek(reader.epoch, reader.step)` tries once more. While one thread waits for a
+    batch, `next()` of another is a BusyError, and a move or `close()` by another ends the wait with an error. While
+    one thread moves the reader, any call of another is a BusyError.
     """
 
     @names_options()
@@ -329,8 +331,8 @@ class Reader:
         """Moves to the beginning of an epoch.
 
         Does nothing if the reader is already in that epoch, at any step, so that a restored reader continues where it
-        was. `seek` goes back. A loop that continues begins at `reader.epoch`: an epoch before a state that was just
-        restored is a warning.
+        was. A move that failed is tried once more. `seek` goes back, and moves on after other errors. A loop that
+        continues begins at `reader.epoch`: an epoch before a state that was just restored is a warning.
 
         Raises:
             UsageError: for an epoch that `epochs` excludes.

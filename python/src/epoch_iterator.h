@@ -30,7 +30,9 @@ struct EpochIterator {
   pybind11::object next() {
     // The iterator may be all that keeps the reader. And a concurrent call would begin the next
     // epoch if this one ends the present epoch.
-    if (in_next) throw Exception(Error(Errc::busy, "another thread is taking a batch from the same iterator"));
+    if (in_next)
+      throw Exception(
+          Error(Errc::busy, "another thread, or a signal handler, is taking a batch from the same iterator"));
     if (reader) {
       const InNext here(in_next);
       if (pybind11::object batch = reader.cast<PyReader&>().next(); !batch.is_none()) return batch;

@@ -124,10 +124,11 @@ class ThreadUse {
   ThreadUse() : created_(PyGILState_GetThisThreadState() == nullptr), before_(call_python(PyGILState_Ensure)) {}
   /// Needs: the lock is held.
   void end() noexcept {
-    // The values of `threading.local` go with the state. Python 3.11 crashes if the destructor of one
-    // takes the lock while the state is released, so they are destroyed before.
-    PyObject* const locals = created_ ? PyThreadState_GetDict() : nullptr;
-    if (locals != nullptr) call_python(PyDict_Clear, locals);
+#if PY_VERSION_HEX < 0x030D0000
+    // The release clears the state, with the values of `threading.local` and of context variables.
+    // Python 3.11 crashes if the destructor of one takes the lock meanwhile, so clear it before.
+    if (created_) call_python(PyThreadState_Clear, PyThreadState_Get());
+#endif
     call_python(PyGILState_Release, before_);
   }
 

@@ -27,7 +27,7 @@ auto run_interruptibly(Work work) {
       const Unlocked unlocked;
       if (done.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready) break;
     }
-    if (raised.has_value() || PyErr_CheckSignals() == 0) continue;
+    if (raised.has_value() || call_python(PyErr_CheckSignals) == 0) continue;
     raised.emplace();
     cancel = true;
   }

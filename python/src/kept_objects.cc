@@ -32,9 +32,7 @@ void KeptObjects::give(PyBatch& batch) const {
     keys.push_back(py::reinterpret_steal<py::object>(PyLong_FromLongLong(numbers[i])));
     PyObject* const found = keys.back() ? PyDict_GetItemWithError(kept, keys.back().ptr()) : nullptr;
     if (found == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    if (found == nullptr && numbers[i] != 0) {
-      refuse_moved();
-    }
+    if (found == nullptr && numbers[i] != 0) refuse_moved();
     PyObject* const object = found == nullptr ? Py_None : found;  // 0 is the number of rows without a record
     Py_INCREF(object);
     PyList_SET_ITEM(objects.ptr(), static_cast<Py_ssize_t>(i), object);

@@ -8,7 +8,7 @@
 
 namespace dovetail::python {
 
-/// For a call that waits for a batch meanwhile.
+/// Ends a call whose reader was moved while it waited for a batch.
 [[noreturn]] inline void refuse_moved() {
   throw Exception(Error(Errc::busy, "the reader was moved meanwhile, by another thread or a signal handler"));
 }

@@ -2,20 +2,14 @@
 #include "python/src/map.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
-#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
-
-#include <pybind11/stl.h>
 
 #include "format/process_mark.h"
 #include "python/src/arguments.h"
@@ -198,6 +192,9 @@ Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
   } catch (const py::builtin_exception& thrown) {
     thrown.set_error();
     exception = exception_of(py::error_already_set());
+  } catch (const std::runtime_error&) {  // pybind11 found no memory, and left Python's error set
+    if (PyErr_Occurred() == nullptr) throw;
+    exception = exception_of(py::error_already_set());
   }
   if (!is_of_program(exception)) return reject(id, exception);
   if (!ended_by_) ended_by_ = exception;
@@ -235,7 +232,9 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
   const auto made = std::make_shared<BatchColumns>(records);
   const Result<void> called = guarded(records.front().id, [&] {
     py::list list;
-    for (const TransformInput& input : records) list.append(make_record(input));
+    for (const TransformInput& input : records) {
+      if (PyList_Append(list.ptr(), make_record(input).ptr()) != 0) throw py::error_already_set();
+    }
     const UserObject columns = call(std::move(list));
     for_each_column(columns, [&](std::size_t column, py::handle value) {
       Column of = schema_.columns[column];

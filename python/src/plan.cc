@@ -74,7 +74,7 @@ std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
       const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
       while (epoch < epochs && std::chrono::steady_clock::now() < until) total += fresh->steps(epoch++).value();
     }
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
   }
   return total;
 }

@@ -211,7 +211,7 @@ py::object PyReader::next() {
   for (;;) {
     // Handle signals while no batch is in hand that an exception of a handler would lose. Python
     // may still lose it to a signal between this function's return and its caller.
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
     if (log_->some()) flush_log();
     if (ended_) return py::none();
     std::optional<State> before;

@@ -39,7 +39,8 @@ class PyReader {
   /// Moves to a state. If no epoch is left to read, every later `next` returns the end.
   void seek(const State& state);
 
-  /// The place of the next batch. After a move that failed, the one to which it was to go.
+  /// The place of the next batch. After a move that failed, the one to which it was to go; after a
+  /// batch whose objects found no memory, the place of that batch.
   State state() const;
   const Plan& plan() const {
     need_usable();

@@ -180,7 +180,7 @@ class RecordIterator {
       }();
       if (got == RecordQueue::Got::record) return to_bytes(record);
       if (got == RecordQueue::Got::end) throw py::stop_iteration();
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
     }
   }
 
@@ -198,7 +198,7 @@ py::list items(Records& records, const py::slice& slice) {
   }
   py::list list;
   for (py::ssize_t i = 0; i < length; ++i) {
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
     list.append(records.read(static_cast<std::uint64_t>(start + i * step)));
   }
   return list;

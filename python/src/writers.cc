@@ -80,7 +80,7 @@ class Guarded {
       chunk.clear();
       bytes = 0;
       // Iterators in C, such as those of itertools, never check.
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
     };
     const UserObject items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
     if (!items) throw py::error_already_set();

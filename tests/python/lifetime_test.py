@@ -148,6 +148,34 @@ class ReaderLifetimeTest(ProgramTest):
             assert (batch.epoch, batch.step) == (2, 3)
         """, self.path("metrics"))
 
+    def test_values_that_a_thread_keeps_may_take_the_lock_when_they_go(self):
+        self.run_program("""
+            import contextvars, ctypes, itertools
+            takes_lock = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda x: x)
+            class Takes:
+                gone = itertools.count()
+                def __del__(self, gone=gone):
+                    takes_lock(1)
+                    next(gone)
+            local, variable = threading.local(), contextvars.ContextVar("variable")
+            def keep():
+                if not hasattr(local, "kept"):
+                    local.kept = Takes()
+                    variable.set(Takes())
+            def one(record):
+                keep()
+                return {"x": 1}
+            def many(records):
+                keep()
+                return {"x": [1] * len(records)}
+            for form in dict(map=one), dict(map_batch=many):
+                for _ in range(10):
+                    with open_reader(batch=16, columns="x:i64", **form) as reader:
+                        reader.next()
+            dovetail.convert([dataset], sys.argv[2], jobs=1, progress=lambda *at: keep())
+            assert next(Takes.gone) >= 2 * (10 + 10), Takes.gone
+        """, self.path("converted"))
+
     def test_the_import_is_light(self):
         self.run_program("""
             heavy = {"numpy", "torch", "asyncio", "multiprocessing", "logging", "google.protobuf"} & set(sys.modules)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of Python between decoding and delivery: `Reader(map=...)`."""
 
+import contextlib
 import gc
 import itertools
 import threading
@@ -222,6 +223,36 @@ class MapTest(ModuleTest):
                 raises = False
                 reader.seek(0, reader.step)
                 self.assertIn(77, np.concatenate([batch["id"].copy() for batch in reader]))
+
+    def test_lack_of_memory_between_two_calls_is_no_property_of_a_record(self):
+        try:
+            import _testcapi
+        except ImportError:
+            self.skipTest("this Python has no module to let allocations fail")
+        self.make_dataset()
+        for fails in range(10):
+            with self.subTest(allocation=fails):
+                calls = itertools.count()
+
+                def one(record, fails=fails, calls=calls):
+                    call = next(calls)
+                    if call == 386:
+                        time.sleep(0.2)  # until the trainer waits, and makes no objects
+                    elif call == 390:  # Python keeps objects for the numbers up to 256
+                        _testcapi.set_nomemory(fails, fails + 1)
+                    elif call > 390:
+                        _testcapi.remove_mem_hooks()
+                    return {"id": 1}
+
+                reader = self.read(columns="id:i64", map=one, on_damage="empty", decode_threads=1, prefetch=1,
+                                   order="sequential", epochs=1)
+                try:
+                    with contextlib.suppress(MemoryError):
+                        for _ in reader:
+                            pass
+                finally:
+                    _testcapi.remove_mem_hooks()
+                self.assertEqual(reader.stats()["unfit_records"], 0)
 
     def test_functions_run_at_the_same_time_where_they_release_the_lock(self):
         self.make_dataset()
