@@ -136,9 +136,15 @@ Error no_shards(const std::string& folder) {
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
     if (!format::is_partial_name(name) || !format::final_name(name).ends_with(format::kShardSuffix)) continue;
-    return Error(Errc::unfinished, "a shard is being written here, or its writer was stopped: the only one is " + name +
-                                       "; write it again, or save its intact records with `dovetail recover " +
-                                       format::shell_path(folder) + " TARGET`")
+    // Shards with numbers belong to one dataset. Others are datasets of their own, and `recover`
+    // takes one dataset from a folder.
+    const bool numbered = format::final_name(name).starts_with(format::kShardPrefix);
+    const std::string saved =
+        numbered ? format::shell_path(folder) + " TARGET" : format::shell_path(join_path(folder, name)) + " TARGET.dvt";
+    return Error(Errc::unfinished, "a shard such as " + name +
+                                       " is being written here, or its writer was stopped; write it again, or save its "
+                                       "intact records with `dovetail recover " +
+                                       saved + '`')
         .in_file(folder);
   }
   const std::string advice = "pack its content with `dovetail convert " + format::shell_path(folder) +

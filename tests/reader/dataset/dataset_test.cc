@@ -212,6 +212,21 @@ TEST_F(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
   EXPECT_EQ(Dataset::open(folder_.path("*.dvt")).value().records(), 2u);
 }
 
+TEST_F(DatasetTest, AdviceForLoneUnfinishedShardsSavesTheOneItNames) {
+  // Shards of one dataset are recovered together; others are of different datasets, so one at a time.
+  const std::string lone = folder_.path("two alone");
+  write_file(lone + "/.a.dvt.partial-1-2", "cut off");
+  write_file(lone + "/.b.dvt.partial-1-3", "cut off");
+  const std::string detail = open_error(lone).detail();
+  EXPECT_THAT(detail, AnyOf(HasSubstr("`dovetail recover '" + lone + "/.a.dvt.partial-1-2' TARGET.dvt`"),
+                            HasSubstr("`dovetail recover '" + lone + "/.b.dvt.partial-1-3' TARGET.dvt`")));
+  EXPECT_THAT(detail, Not(HasSubstr("only one")));
+  const std::string numbered = folder_.path("numbered");
+  write_file(numbered + "/.shard-000000.dvt.partial-1-2", "cut off");
+  write_file(numbered + "/.shard-000001.dvt.partial-1-3", "cut off");
+  EXPECT_THAT(open_error(numbered), Fails(Errc::unfinished).saying("`dovetail recover " + numbered + " TARGET`"));
+}
+
 TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
   for (const char* mark : {".dovetail-lock", ".dovetail-part-00000-of-00002.conversion"}) {
     TempFolder folder;
