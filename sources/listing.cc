@@ -13,6 +13,7 @@
 #include "format/layout.h"
 #include "format/staging_names.h"
 #include "format/text/shell_quoted.h"
+#include "format/text/staging_advice.h"
 #include "format/text/wildcard.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
@@ -39,10 +40,7 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
   std::string why;
   if (format::marks_staging(name)) {
-    why =
-        "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
-        "`dovetail merge " +
-        format::shell_path(std::string(format::target_of_staging(shown))) + "` if all of its parts are finished";
+    why = format::staging_advice(shown);
   } else if (format::final_name(name) == format::kManifestName || shard_number_of(format::final_name(name))) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "

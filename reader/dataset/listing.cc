@@ -18,6 +18,7 @@
 #include "format/text/lower_case.h"
 #include "format/text/set_name.h"
 #include "format/text/shell_quoted.h"
+#include "format/text/staging_advice.h"
 #include "format/text/wildcard.h"
 #include "format/tfrecord/tfrecord_name.h"
 #include "format/try.h"
@@ -45,13 +46,10 @@ bool marks_dataset(std::string_view name) {
   return format::final_name(name) == format::kManifestName || format::marks_staging(name);
 }
 
-Error unfinished_conversion(const std::string& folder) {
-  return Error(Errc::unfinished,
-               "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
-               "`dovetail merge " +
-                   format::shell_path(std::string(format::target_of_staging(folder))) +
-                   "` if all parts are finished; `dovetail recover " + format::shell_path(folder) +
-                   " DST` saves its records")
+/// `folder` was to be opened; `staged` is the staging folder, which may be the folder above it.
+Error unfinished_conversion(const std::string& folder, const std::string& staged) {
+  return Error(Errc::unfinished, format::staging_advice(staged) + "; `dovetail recover " + format::shell_path(folder) +
+                                     " DST` saves its records")
       .in_file(folder);
 }
 
@@ -159,11 +157,11 @@ Result<void> refuse_unfinished(const std::string& folder) {
   std::error_code failure;
   // The folder may be one dataset of a split that is being published.
   if (fs::exists(join_path(join_path(folder, ".."), format::kStagingLock), failure))
-    return unfinished_conversion(folder);
+    return unfinished_conversion(folder, folder_of(folder.substr(0, folder.find_last_not_of('/') + 1)));
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
-    if (format::marks_staging(name)) return unfinished_conversion(folder);
+    if (format::marks_staging(name)) return unfinished_conversion(folder, folder);
     if (!format::is_partial_name(name) || format::final_name(name) != format::kManifestName) continue;
     return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only manifest is " +
                                        name + "; write it again, or name the shards that you want with a pattern, " +
@@ -253,7 +251,7 @@ Result<Listing> list_dataset(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');
   const std::string staged = path.substr(0, end == path.npos ? 0 : end + 1) + std::string(format::kStagingSuffix);
   if (reason == ENOENT && ::stat((staged + '/' + format::kStagingLock).c_str(), &status) == 0) {
-    return unfinished_conversion(staged);
+    return unfinished_conversion(staged, staged);
   }
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }

@@ -208,10 +208,17 @@ TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithACommandThatWorks) 
   EXPECT_THAT(refused().detail(), HasSubstr("`dovetail recover '" + shard + "' TARGET.dvt`"));
   EXPECT_GT(recover(shard, folder_ / "saved.dvt").value().records, 0u) << "as it says";
   std::filesystem::remove(shard);
-  std::filesystem::create_directory(left + "/.dovetail-part-00000-of-00002");
-  EXPECT_TRUE(refused().is(Errc::unfinished));
-  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail merge '" + left + "'`"));
-  EXPECT_EQ(refused().path(), left + "/.dovetail-part-00000-of-00002");
+  const std::string staged = left + ".partial/";
+  std::filesystem::create_directories(staged + ".dovetail-part-00000-of-00002");
+  for (const std::string& path : {staged, staged + '/', staged + '.'}) {
+    const Error unfinished = RecordSource::open(path, {.format = SourceFormat::folder}).error();
+    EXPECT_TRUE(unfinished.is(Errc::unfinished)) << path;
+    const bool named = !path.ends_with('.');
+    EXPECT_EQ(unfinished.detail().ends_with("`dovetail merge '" + left + "'` if all of its parts are finished"), named);
+    EXPECT_EQ(unfinished.detail().find("dovetail merge") != std::string::npos, named) << "merge would refuse " << path;
+  }
+  EXPECT_EQ(RecordSource::open(staged, {.format = SourceFormat::folder}).error().path(),
+            staged + ".dovetail-part-00000-of-00002");
 }
 
 }  // namespace

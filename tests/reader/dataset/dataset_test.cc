@@ -240,6 +240,22 @@ TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
   }
 }
 
+TEST_F(DatasetTest, AdviceToMergeNamesTheTargetOfTheStagingFolderOrIsLeftOut) {
+  const std::string staged = folder_.path("two words.partial");
+  write_file(staged + "/.dovetail-lock", "");
+  write_file(staged + "/train/shard-000000.dvt", "");
+  const std::string merge = "`dovetail merge '" + folder_.path("two words") + "'`";
+  for (const char* below : {"", "/", "//", "/train", "/train/"}) {
+    EXPECT_THAT(open_error(staged + below), Fails(Errc::unfinished).in(staged + below).saying(merge)) << below;
+  }
+  // The target is not in these paths.
+  for (const char* below : {"/.", "/train/."}) {
+    const Error error = open_error(staged + below);
+    EXPECT_THAT(error.detail(), Not(HasSubstr("dovetail merge"))) << below;
+    EXPECT_THAT(error, Fails(Errc::unfinished).saying("run the conversion again")) << below;
+  }
+}
+
 TEST_F(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
   for (const std::uint32_t number : {0u, 1u, 3u}) {
     write_shard(folder_.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
