@@ -306,7 +306,7 @@ class Indexing {
 Result<void> check_file(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(path, unknown)) return {};
-  const std::string files = (std::filesystem::path(path) / "*.tfrecord").native();
+  const std::string files = format::shell_path((std::filesystem::path(path) / "").native()) + "*.tfrecord";
   return Error(Errc::unknown_format, "this is a folder; name its TFRecord files, as with " + files).in_file(path);
 }
 

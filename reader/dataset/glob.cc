@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/staging_names.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/wildcard.h"
 #include "format/try.h"
 #include "reader/dataset/paths.h"
@@ -74,7 +75,7 @@ std::string shard_pattern(std::string_view folder) {
     const bool wild = c == '*' || c == '?' || c == '[';
     literal += wild ? std::string{'[', c, ']'} : std::string(1, c);
   }
-  return "'" + join_path(literal, "*.dvt") + "'";
+  return format::shell_path(join_path(literal, "*.dvt"));
 }
 
 Result<GlobMatches> expand_glob(const std::string& pattern) {

@@ -285,5 +285,13 @@ TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = index}));
 }
 
+TEST_F(TfrecordIndexTest, TheFilesOfAFolderAreNamedAsAShellExpandsThem) {
+  const std::string folder = folder_ / "a b";
+  fs::create_directory(folder);
+  for (const std::string& path : {folder, folder + '/'}) {
+    EXPECT_THAT(index_tfrecord(path), Fails(Errc::unknown_format).saying("as with '" + folder + "/'*.tfrecord"));
+  }
+}
+
 }  // namespace
 }  // namespace dovetail::test

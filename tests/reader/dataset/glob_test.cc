@@ -19,6 +19,13 @@ using Names = std::vector<std::string>;
 
 using GlobTest = test::FolderTest;
 
+TEST(ShardPatternTest, IsOneWordOfAShellForAnyNameOfTheFolder) {
+  EXPECT_EQ(shard_pattern("data"), "'data/*.dvt'");
+  EXPECT_EQ(shard_pattern(""), "'*.dvt'");
+  EXPECT_EQ(shard_pattern("a'b c/m"), R"('a'\''b c/m/*.dvt')");
+  EXPECT_EQ(shard_pattern("-x/[1]"), "'./-x/[[]1]/*.dvt'");
+}
+
 TEST_F(GlobTest, FindsFilesInBytewiseOrderRelativeToTheLiteralPart) {
   for (const char* name : {"x/b/2.dvt", "x/a/10.dvt", "x/a/9.dvt", "x/A/1.dvt", "x/a/9.txt", "x/.h/1.dvt"}) {
     write_file(folder_.path(name), "");
