@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 
+#include "format/block_bounds.h"
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 
@@ -32,6 +33,18 @@ std::optional<std::string> large_runs(const ConvertReport& report, std::uint64_t
   return "a run has " + format::count_of(records, "record") + ": on average " + format::human_bytes(bytes) +
          ", because the first records are smaller than the others; lower --run-records so that readers need "
          "less memory";
+}
+
+/// Smaller records later make smaller runs, which read slower.
+std::optional<std::string> short_runs(const ConvertReport& report, std::uint64_t run_bytes) {
+  if (run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
+  const std::uint64_t records = report.datasets.front().shards.front().run_records;
+  const auto longer = format::longer_run(report.records, report.raw_bytes, records, run_bytes);
+  if (!longer) return std::nullopt;
+  return "a run has " + format::count_of(records, "record") + ": on average " +
+         format::human_bytes(report.raw_bytes * records / report.records) +
+         ", because the first records are larger than the others; convert with --run-records " +
+         std::to_string(*longer) + " for longer reads";
 }
 
 /// A pattern that matches nothing in any source is misspelt or superfluous.
@@ -79,8 +92,9 @@ std::optional<std::string> empty_shards(const ConvertReport& report) {
 std::vector<std::string> conversion_notes(const ConvertReport& report, bool shuffled, std::uint64_t run_bytes) noexcept
     try {
   std::vector<std::string> notes;
-  for (const auto& note : {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
-                           class_order(report.sources, shuffled), large_runs(report, run_bytes)}) {
+  for (const auto& note :
+       {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
+        class_order(report.sources, shuffled), large_runs(report, run_bytes), short_runs(report, run_bytes)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

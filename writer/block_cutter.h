@@ -22,12 +22,12 @@ struct ShardCut {
 };
 
 /// Cuts records into blocks at the `BlockBounds`. If no run length is given, the cutter holds the
-/// first records back until they amount to `run_bytes` or the first shard ends. Their sizes then
-/// decide the run length of all shards.
+/// first records back until their sizes can decide the run length of all shards, or the first shard
+/// ends.
 ///
 /// Threads: none.
 /// Errors:  those of `emit`. After an error the cutter must not be used.
-/// Cost:    memory for one block, or for less than `run_bytes` while the run length is undecided.
+/// Cost:    memory for one block, or for less than 16 MiB or `run_bytes` while the run length is undecided.
 class BlockCutter {
  public:
   /// Receives each block in order. It may swap the block's memory for other memory; the cutter

@@ -70,11 +70,61 @@ TEST(RunLengthTest, IsPossibleForAnyRecordsAndTarget) {
   }
 }
 
-TEST(RunLengthTest, IsKnownWithTheTargetOrTheMostRecordsOfABlock) {
-  EXPECT_FALSE(can_choose_run(kRun, of_one_size(655, 100)));
-  EXPECT_TRUE(can_choose_run(kRun, of_one_size(656, 100)));
+TEST(RunLengthTest, IsKnownWithTheSampleTheTargetOrTheMostRecordsOfABlock) {
+  constexpr std::uint64_t kSample = 1 << 20;
+  EXPECT_FALSE(can_choose_run(kRun, of_one_size(kSample / 64, 64))) << "the largest does not count";
+  EXPECT_TRUE(can_choose_run(kRun, of_one_size(kSample / 64 + 1, 64)));
+  EXPECT_FALSE(can_choose_run(2 * kSample, of_one_size(kSample / 64 + 1, 64)));
+  EXPECT_TRUE(can_choose_run(2 * kSample, of_one_size(kSample / 32 + 1, 64)));
+  EXPECT_FALSE(can_choose_run(kRun, of_one_size(1, 16 * kSample - 1)));
+  EXPECT_TRUE(can_choose_run(kRun, of_one_size(1, 16 * kSample))) << "more would take too much memory";
+  EXPECT_FALSE(can_choose_run(32 * kSample, of_one_size(1, 16 * kSample)));
   EXPECT_FALSE(can_choose_run(kRun, of_one_size(kMaxBlockRecords - 1, 0)));
   EXPECT_TRUE(can_choose_run(kRun, of_one_size(kMaxBlockRecords, 0)));
+}
+
+/// The run length that records of these sizes choose.
+std::uint64_t run_chosen_by(const std::vector<std::uint64_t>& sizes) {
+  FirstRecords first;
+  for (const std::uint64_t size : sizes) {
+    first.add(size);
+    if (can_choose_run(kRun, first)) break;
+  }
+  return choose_run_records(kRun, first);
+}
+
+TEST(RunLengthTest, BarelyDependsOnOneLongRecord) {
+  std::vector<std::uint64_t> sizes(100'000);
+  for (std::size_t i = 0; i != sizes.size(); ++i) sizes[i] = 1000 + i * 7919 % 2001;  // a mean of 2000
+  const std::uint64_t usual = run_chosen_by(sizes);
+  EXPECT_NEAR(static_cast<double>(usual), 24, 3);
+  for (const std::size_t place : {0u, 2u, 100u, 600u}) {
+    for (const std::uint64_t size : {100'000ull, 900'000ull, 15'000'000ull}) {
+      std::vector<std::uint64_t> with_long = sizes;
+      with_long[place] = size;
+      EXPECT_NEAR(static_cast<double>(run_chosen_by(with_long)), static_cast<double>(usual), 3)
+          << size << " bytes at " << place;
+    }
+  }
+}
+
+TEST(RunLengthTest, DoesNotFollowFromAFewSmallRecordsBesideALongOne) {
+  EXPECT_EQ(run_chosen_by({10, 20'000'000}), 1u) << "nothing is known about the small ones";
+  EXPECT_EQ(run_chosen_by({20'000'000, 10, 10, 10}), 1u);
+}
+
+TEST(RunLengthTest, IsLongerOnRequestIfRunsHaveLessThanHalfOfTheTarget) {
+  constexpr std::uint64_t kRecords = 100'000;
+  const auto longer = [](std::uint64_t run_records, std::uint64_t mean) {
+    return longer_run(kRecords, kRecords * mean, run_records, kRun);
+  };
+  EXPECT_EQ(longer(5, 2000), 32u);
+  EXPECT_EQ(longer(15, 2000), 32u);
+  EXPECT_EQ(longer(16, 2000), std::nullopt);
+  EXPECT_EQ(longer(1, 25'000), std::nullopt) << "two records are more than three quarters";
+  EXPECT_EQ(longer(1, 0), std::nullopt);
+  EXPECT_EQ(longer_run(10, 20'000, 1, kRun), std::nullopt) << "a dataset of one run";
+  EXPECT_EQ(longer_run(0, 0, 1, kRun), std::nullopt);
 }
 
 /// Records of each block of shards of records of these sizes.

@@ -249,7 +249,7 @@ class SourcesTest(CommandTest):
         self.assertEqual(run_json(*convert, 3)["notes"], [])
 
     def test_runs_that_are_larger_than_was_aimed_at_are_told(self):
-        small, large = [b"x" * 100] * 3000, [b"y" * 10000] * 60
+        small, large = [b"x" * 100] * 12000, [b"y" * 10000] * 240
         source = write_file(self.path("a.tfrecord"), tfrecord(small + large))
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
         summary = run_json(*convert)
@@ -259,6 +259,17 @@ class SourcesTest(CommandTest):
         self.assertEqual(run_json(*convert, "--run-records", 655)["notes"], [])
         write_file(source, tfrecord(large))
         self.assertEqual(run_json(*convert)["notes"], [])
+
+    def test_runs_that_are_shorter_than_was_aimed_at_are_told(self):
+        source = write_file(self.path("a.tfrecord"), tfrecord([b"y" * 10000] * 120 + [b"x" * 1000] * 10000))
+        convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
+        self.assertEqual(run_json(*convert)["notes"],
+                         ["a run has 6 records: on average 6.5 KiB, because the first records are larger than the "
+                          "others; convert with --run-records 59 for longer reads"])
+        listing = run_good("inspect", self.path("packed")).decode()
+        self.assertIn("6, on average 6.5 KiB; --run-records 59 makes reads longer\n", listing)
+        self.assertEqual(run_json(*convert, "--run-records", 59)["notes"], [])
+        self.assertNotIn("reads longer", run_good("inspect", self.path("packed")).decode())
 
     def test_classes_have_the_numbers_that_are_given(self):
         for name in ("cat", "dog"):

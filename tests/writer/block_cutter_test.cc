@@ -108,13 +108,13 @@ TEST(BlockCutterTest, MakesNoBlocksWithoutRecords) {
 
 TEST(BlockCutterTest, ChoosesTheRunFromTheMeanOfTheFirstRecords) {
   Cut cut({.block_bytes = kBlockBytes, .run_bytes = 4000});
-  cut.add(100, 39);
-  EXPECT_THAT(cut.blocks, IsEmpty()) << "3900 bytes are less than a run: the choice is open";
-  cut.add(100, 1);
-  EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10));
-  cut.add(100, 41);
-  EXPECT_EQ(cut.end().run_records, 40u);
-  EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10, 10, 10, 10, 10, 1));
+  cut.add(256, 4096);
+  EXPECT_THAT(cut.blocks, IsEmpty()) << "without one record, they have less than 1 MiB: the choice is open";
+  cut.add(256, 1);
+  EXPECT_EQ(cut.blocks.size(), 4u * (4097 / 15));
+  EXPECT_EQ(cut.end().run_records, 15u);
+  cut.blocks.resize(5);
+  EXPECT_THAT(cut.block_records(), ElementsAre(4, 4, 4, 3, 4));
 }
 
 TEST(BlockCutterTest, ChoosesARunThatIsWithinTheTarget) {
@@ -123,7 +123,7 @@ TEST(BlockCutterTest, ChoosesARunThatIsWithinTheTarget) {
   EXPECT_EQ(equal.end().run_records, 3u);
   Cut varied({.block_bytes = kBlockBytes, .run_bytes = 1000});
   varied.add(200, 4);
-  varied.add(280, 9);  // a mean of 216: 3 are within three quarters
+  varied.add(280);  // a mean of 216: 3 are within three quarters
   EXPECT_EQ(varied.end().run_records, 3u);
 }
 

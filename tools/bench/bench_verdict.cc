@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include <dovetail/record_writer.h>
+
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
 #include "tools/bench/bench_report.h"
@@ -67,6 +69,14 @@ std::string cold_sentences(const BenchReport& report) {
   return text + best_trial(report, true) + '\n';
 }
 
+/// Stored bytes, because compressed runs of the default size may be short reads.
+std::string longer_reads(const BenchReport& report) {
+  const auto run_bytes = static_cast<double>(WriterOptions{}.run_bytes);
+  const double record = static_cast<double>(report.stored_bytes) / static_cast<double>(report.records);
+  const auto records = static_cast<std::uint64_t>(run_bytes / std::max(record, 1.0));
+  return " Convert with --run-records " + std::to_string(std::max<std::uint64_t>(records, 1)) + " for longer reads.";
+}
+
 std::string advice(const BenchReport& report, Part part) {
   const bool per_byte = part == Part::storage || part == Part::decoding || part == Part::columns;
   if (!per_byte && report.second.bytes < kSmallBatch * report.second.batches) return " Larger batches help.";
@@ -76,7 +86,7 @@ std::string advice(const BenchReport& report, Part part) {
                  ? " If the data fit into memory, use --storage automatic."
                  : " The records do not stay in the page cache.";
     case Part::reading:
-      return report.piece_bytes < kSmallRead ? " Convert with --block-bytes 64K --run-bytes 64K for longer reads." : "";
+      return report.piece_bytes < kSmallRead ? longer_reads(report) : "";
     case Part::decoding:
       if (report.compressed_share == 0) return {};
       return report.zstd_share > 0 ? " Convert with --codec snappy, or --codec none." : " Convert with --codec none.";

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <dovetail/record_writer.h>
+
+#include "format/block_bounds.h"
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
 #include "format/text/shell_quoted.h"
@@ -123,8 +126,13 @@ std::string run_text(const inspect::Inspection& inspection) {
   };
   const auto [least, most] = std::minmax_element(inspection.shards.begin(), inspection.shards.end(), shorter);
   std::string text = std::to_string(least->info.run_records);
-  if (least->info.run_records == most->info.run_records) return text;
-  return text + " to " + std::to_string(most->info.run_records);
+  if (least->info.run_records != most->info.run_records) return text + " to " + std::to_string(most->info.run_records);
+  const auto longer =
+      format::longer_run(inspection.records, inspection.raw_bytes, least->info.run_records, WriterOptions{}.run_bytes);
+  if (!longer) return text;
+  return text + ", on average " +
+         format::human_bytes(inspection.raw_bytes * least->info.run_records / inspection.records) + "; --run-records " +
+         std::to_string(*longer) + " makes reads longer";
 }
 
 std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours) {
