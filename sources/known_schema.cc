@@ -1,51 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/known_schema.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <string_view>
-#include <utility>
+#include "sources/mds_array.h"
 
 namespace dovetail::detail {
 
 namespace {
-
-// NumPy's names of dtypes.
-std::optional<Dtype> dtype_named(std::string_view name) {
-  using Named = std::pair<std::string_view, Dtype>;
-  constexpr std::array kNames = {
-      Named{"uint8", Dtype::u8},    Named{"int8", Dtype::i8},    Named{"uint16", Dtype::u16},
-      Named{"int16", Dtype::i16},   Named{"uint32", Dtype::u32}, Named{"int32", Dtype::i32},
-      Named{"uint64", Dtype::u64},  Named{"int64", Dtype::i64},  Named{"float16", Dtype::f16},
-      Named{"float32", Dtype::f32}, Named{"float64", Dtype::f64}};
-  const auto* found =
-      std::find_if(kNames.begin(), kNames.end(), [&](const Named& known) { return known.first == name; });
-  if (found == kNames.end()) return std::nullopt;
-  return found->second;
-}
-
-// `ndarray:TYPE:SIZE,SIZE`. Its values are only the elements. Without type and shape in the
-// encoding, each value stores both before its elements.
-std::optional<Column> array_column(const MdsColumn& column) {
-  constexpr std::string_view kArray = "ndarray:";
-  std::string_view text = column.encoding;
-  if (!text.starts_with(kArray)) return std::nullopt;
-  text.remove_prefix(kArray.size());
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  const auto dtype = dtype_named(text.substr(0, colon));
-  if (!dtype) return std::nullopt;
-  Column made{.name = column.name, .dtype = *dtype};
-  for (const char *at = text.data() + colon + 1, *const end = text.data() + text.size(); at != end;) {
-    std::uint32_t size = 0;
-    const auto [next, failed] = std::from_chars(at, end, size);
-    if (failed != std::errc() || (next != end && *next != ',') || (next != end && next + 1 == end)) return std::nullopt;
-    made.shape.push_back(size);
-    at = next == end ? end : next + 1;
-  }
-  return made.shape.empty() ? std::nullopt : std::optional(std::move(made));
-}
 
 Column column_of(const MdsColumn& column) {
   switch (column.kind) {
@@ -58,7 +18,13 @@ Column column_of(const MdsColumn& column) {
     case MdsKind::bytes:
       break;
   }
-  return array_column(column).value_or(Column{.name = column.name, .dtype = Dtype::bytes});
+  Column made{.name = column.name, .dtype = Dtype::bytes};
+  if (const auto array = mds_array_type(column.encoding)) {
+    made.dtype = array->dtype;
+    made.shape = array->shape;
+    made.ragged = array->shape.empty();
+  }
+  return made;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sources/bytes/promised_stream.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
+#include "sources/mds_array.h"
 #include "sources/mds_index.h"
 #include "sources/openers.h"
 #include "sources/stream_reader.h"
@@ -70,11 +71,13 @@ class MdsRecords final : public FileRecords {
     ++number_;
     if (options_.records == RecordForm::raw) return values_.front();
     builder_.begin();
-    for (std::size_t i = 0; i < values_.size(); ++i) add(shard_.columns[i], values_[i]);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const Result<void> added = add(i, values_[i]);
+      if (!added) return bad_last(added.error());
+    }
     auto example = builder_.finish();
     if (example) return *example;
-    --number_;
-    return bad(example.error().code(), example.error().detail());
+    return bad_last(example.error());
   }
 
   RecordPlace place() const override { return place_; }
@@ -93,7 +96,9 @@ class MdsRecords final : public FileRecords {
 
  private:
   MdsRecords(StreamReader stream, const MdsShard& shard, const SourceOptions& options, ExampleBuilder& builder)
-      : stream_(std::move(stream)), shard_(shard), options_(options), builder_(builder) {}
+      : stream_(std::move(stream)), shard_(shard), options_(options), builder_(builder) {
+    for (const MdsColumn& column : shard.columns) arrays_.push_back(mds_array_type(column.encoding));
+  }
 
   Error mismatch(const std::string& reason) const {
     return Error(Errc::sidecar_mismatch, reason).at(stream_.path(), stream_.place().offset);
@@ -162,6 +167,11 @@ class MdsRecords final : public FileRecords {
     return Error(code, "sample " + std::to_string(number_++) + ": " + reason).at(stream_.path(), place_.offset);
   }
 
+  Error bad_last(const Error& error) {
+    --number_;
+    return bad(error.code(), error.detail());
+  }
+
   Result<void> cut_values(ByteView sample) {
     values_.clear();
     const auto varying = static_cast<std::size_t>(
@@ -187,7 +197,23 @@ class MdsRecords final : public FileRecords {
                                             (rest.size() == 1 ? "belongs" : "belong") + " to no column");
   }
 
-  void add(const MdsColumn& column, ByteView value) {
+  Result<void> add(std::size_t number, ByteView value) {
+    const MdsColumn& column = shard_.columns[number];
+    if (arrays_[number] && arrays_[number]->shape.empty()) return add_array(column, *arrays_[number], value);
+    add_value(column, value);
+    return {};
+  }
+
+  Result<void> add_array(const MdsColumn& column, const MdsArrayType& type, ByteView value) {
+    const auto array = split_mds_array(value, type.dtype);
+    if (!array) return Error(array.error().code(), "column \"" + column.name + "\": " + array.error().detail());
+    builder_.add_bytes(column.name, array->elements);
+    // The length of a list is known without it.
+    if (array->shape.size() != 1) builder_.add_ints(column.name + ".shape", array->shape);
+    return {};
+  }
+
+  void add_value(const MdsColumn& column, ByteView value) {
     std::uint64_t bits = 0;
     if (column.kind != MdsKind::bytes) {
       for (std::size_t i = value.size(); i-- > 0;) bits = bits << 8 | std::to_integer<std::uint64_t>(value[i]);
@@ -218,6 +244,7 @@ class MdsRecords final : public FileRecords {
   std::size_t number_ = 0;  // of the next sample
   RecordPlace place_;
   std::vector<ByteView> values_;
+  std::vector<std::optional<MdsArrayType>> arrays_;  // one for each column
   bool bad_sample_ = false;
 };
 

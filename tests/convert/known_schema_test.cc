@@ -11,6 +11,7 @@
 
 #include <dovetail/columns.h>
 
+#include "sources/mds_array.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"
 
@@ -18,6 +19,7 @@ namespace dovetail::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// All records of a source as one batch, by the schema of the source.
 class Decoded {
@@ -109,6 +111,49 @@ TEST_F(KnownSchemaTest, HasTheColumnsOfMds) {
   EXPECT_EQ(decoded.column(1).text(1), "");
   EXPECT_THAT(decoded.column(2).as<float>(), ElementsAre(1.f, 2.f));
   EXPECT_THAT(decoded.column(3).as<std::int16_t>(), ElementsAre(1, 2, 3, -1, 0, 256));
+}
+
+TEST_F(KnownSchemaTest, HasTheElementsOfMdsArraysThatStoreTheirShapes) {
+  const std::string columns =
+      R"("column_names":["image","tokens"],"column_encodings":["ndarray:uint8","ndarray:uint16"],)"
+      R"("column_sizes":[null,null])";
+  const auto sample = [](const std::string& image, const std::string& tokens) {
+    return le(image.size(), 4) + le(tokens.size(), 4) + image + tokens;
+  };
+  const std::string shard = mds_shard({sample(std::string("\x08\2\1ab"), std::string("\x05\2\0\1\0\0\1", 7)),
+                                       sample(std::string("\x0c\1\1\3abc"), std::string("\x04\1\7\0", 4))},
+                                      columns);
+  put("shard.00000.mds", shard);
+  put("index.json", mds_index(mds_entry("shard.00000.mds", shard.size(), 2, "\"zip_data\":null", columns)));
+  const Decoded decoded(folder_.path());
+  EXPECT_EQ(decoded.schema(), "image:u8[*], tokens:u16[*]");
+  EXPECT_THAT(decoded.column(0).as<std::uint8_t>(), ElementsAre('a', 'b', 'a', 'b', 'c'));
+  EXPECT_THAT(decoded.column(1).as<std::uint16_t>(), ElementsAre(1, 256, 7));
+  const Records records = read_source(folder_.path()).value();
+  EXPECT_NE(records.at(0).find("image.shape"), std::string::npos) << "two dimensions";
+  EXPECT_EQ(records.at(0).find("tokens.shape"), std::string::npos) << "one dimension";
+}
+
+TEST(MdsArrayTest, RefusesWhatItsShapeContradicts) {
+  const auto elements = [](const std::string& value) -> std::string {
+    const auto array = detail::split_mds_array(as_bytes(value), Dtype::u16);
+    return array ? std::string(as_chars(array->elements)) : array.error().detail();
+  };
+  EXPECT_EQ(elements(std::string("\x04\2abcd")), "abcd");
+  EXPECT_EQ(elements(std::string("\x00"
+                                 "ab",
+                                 3)),
+            "ab")
+      << "no dimension: one element";
+  EXPECT_EQ(elements(std::string("\x04\0", 2)), "");
+  EXPECT_EQ(elements(""), "an array has no shape");
+  EXPECT_EQ(elements("\x04"), "an array ends in its shape");
+  EXPECT_EQ(elements(std::string("\x05\2", 2)), "an array ends in its shape");
+  for (const std::string& value :
+       {std::string("\x04\2abc"), std::string("\x04\2abcde"), std::string("\x04\1abcd"), std::string("\x04\0a", 3),
+        "\x0b" + std::string(16, '\xFF') + "ab", "\x0b" + le(std::uint64_t{1} << 63, 8) + le(2, 8)}) {
+    EXPECT_THAT(elements(value), HasSubstr("which its shape contradicts")) << value.size();
+  }
 }
 
 TEST_F(KnownSchemaTest, HasKeysAndLabelsOfFolders) {
