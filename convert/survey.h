@@ -18,9 +18,9 @@ struct Survey {
   std::uint64_t raw_bytes = 0;
 };
 
-/// Reads the beginning of a line: until the sizes of the records can decide the run length, and either
-/// the input reaches 1 MiB or the records 16 MiB. The same input gives the same result. `cancelled` as in
-/// `SourceOptions`.
+/// Reads the beginning of a line: until the sizes of the records can decide the run length, and
+/// either the input reaches 1 MiB or the records 16 MiB. The same input gives the same result.
+/// `cancelled` as in `SourceOptions`.
 /// Errors: as `LineCursor`; `empty_input` if there is no record.
 Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std::function<bool()>& cancelled);
 

@@ -24,22 +24,23 @@ struct FirstRecords {
   }
 };
 
-/// Returns whether the first records of a dataset suffice to choose a run length: all but the largest
-/// have 1 MiB or `run_bytes`, which is enough for a mean of sizes that differ much. Writers hold these
-/// records back, so it also returns true at the format's limit of records in a block, and if they have
-/// 16 MiB and `run_bytes`.
+/// Returns whether the first records of a dataset suffice to choose a run length: all but the
+/// largest have 1 MiB and `run_bytes`, which is enough for a mean of sizes that differ much. Writers
+/// hold these records back, so it also returns true at the format's limit of records in a block,
+/// and if they have 16 MiB and `run_bytes`.
 bool can_choose_run(std::uint64_t run_bytes, const FirstRecords& first) noexcept;
 
 /// Returns the number of records per run, from 1 to the format's limit for a block.
 /// If the first records have one size, a run has up to `run_bytes`. If their sizes differ, a run
 /// has three quarters of `run_bytes` on average, so that most runs stay below `run_bytes`. The
-/// largest record does not count if the others fill a run: one long record says little about the mean.
+/// largest record does not count if the others fill a run: one long record says little about the
+/// mean.
 /// Needs: `first` ends no later than the record at which `can_choose_run` first returns true.
 std::uint64_t choose_run_records(std::uint64_t run_bytes, const FirstRecords& first) noexcept;
 
-/// Returns the run length with `run_bytes` on average, if it is more than twice `run_records` and the
-/// dataset has more than one such run. Then the first records did not resemble the others, and reads
-/// are short.
+/// Returns the run length with `run_bytes` on average, if it is more than twice `run_records` and
+/// the dataset has more than one such run. Then the first records did not resemble the others, and
+/// reads are short.
 std::optional<std::uint64_t> longer_run(std::uint64_t records, std::uint64_t raw_bytes, std::uint64_t run_records,
                                         std::uint64_t run_bytes) noexcept;
 

@@ -27,7 +27,8 @@ struct ShardCut {
 ///
 /// Threads: none.
 /// Errors:  those of `emit`. After an error the cutter must not be used.
-/// Cost:    memory for one block, or for less than 16 MiB or `run_bytes` while the run length is undecided.
+/// Cost:    memory for one block, or for less than 16 MiB or `run_bytes` while the run length is
+///          undecided.
 class BlockCutter {
  public:
   /// Receives each block in order. It may swap the block's memory for other memory; the cutter

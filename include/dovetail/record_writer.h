@@ -68,7 +68,8 @@ struct DOVETAIL_EXPORT WriterOptions {
 /// Errors:    the first failure is final: it removes the partial file, and every later call returns
 ///            it again. A record refused for its size is not a failure of the writer; the next one
 ///            may be appended.
-/// Cost:      memory for one block, or for the first run while the run length is being chosen.
+/// Cost:      memory for one block, or for less than 16 MiB or `run_bytes` while the run length is
+///            chosen.
 class DOVETAIL_EXPORT RecordWriter {
  public:
   /// Creates the partial file. Errors: `already_exists`, `invalid_option`, the system's.
