@@ -92,6 +92,7 @@ Result<void> Conversion::plan() {
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
   source.cancelled = ask_seldom(options_.progress);
+  source.schema = options_.writer.shard.schema;
   DOVETAIL_ASSIGN(auto line, InputLine::open(files_->paths(), source));
   line_ = std::move(line);
   DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));

@@ -193,7 +193,7 @@ Result<Schema> no_column(const std::string& name, const std::vector<const Featur
   if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());
   const bool numbers = kinds.front()->kind != ValueKind::bytes;
   if (numbers) why += "; a column of both needs lists of one length, and no number beyond 2^53";
-  why += "; name the columns in a schema, or give the feature one kind";
+  why += numbers ? "; name the columns in a schema, or give the feature one kind" : "; give the feature one kind";
   if (may_be_large_numbers(*kinds.front(), line)) {
     why += ": numbers beyond int64 are bytes, so write all of them as texts";
   }

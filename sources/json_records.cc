@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -9,10 +11,12 @@
 
 #include "format/text/json_check.h"
 #include "format/text/json_members.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
 #include "sources/example_builder.h"
+#include "sources/number_columns.h"
 #include "sources/openers.h"
 #include "sources/scanned_file.h"
 
@@ -23,16 +27,18 @@ namespace {
 /// Makes Examples from objects. The result is valid until the next call.
 class JsonExample {
  public:
-  explicit JsonExample(std::uint32_t max_record_bytes) : builder_(max_record_bytes) {}
+  explicit JsonExample(const SourceOptions& options) : columns_(options.schema), builder_(options.max_record_bytes) {}
 
   /// Errors: without file and offset.
   Result<ByteView> make(std::string_view line) {
     builder_.begin();
     texts_.clear();
+    fits_ = {};
     const auto add = [&](std::string_view name, const format::JsonValues& values) {
       std::visit([&](const auto& list) { add_list(name, list); }, values);
     };
     DOVETAIL_ASSIGN(const bool made, format::for_each_member(as_bytes(line), add));
+    DOVETAIL_TRY(fits_);
     if (made) return builder_.finish();
     return Error(Errc::malformed_input, "not a JSON object of up to 32 levels, which an Example needs");
   }
@@ -45,6 +51,7 @@ class JsonExample {
     builder_.add_floats(name, floats);
   }
   void add_list(std::string_view name, const std::vector<ByteView>& list) {
+    if (fits_) fits_ = columns_.check_text(name, list.front(), kind_of(as_chars(list.front())));
     // The builder borrows the texts, but the object that holds them ends here.
     std::vector<ByteView> kept;
     kept.reserve(list.size());
@@ -52,6 +59,16 @@ class JsonExample {
     builder_.add_bytes(name, kept);
   }
 
+  // JSON of other kinds becomes a text, too: see `format::for_each_member`.
+  static std::string_view kind_of(std::string_view text) {
+    if (text.starts_with('[')) return "a list of lists or of several kinds, or a string";
+    const auto number = format::parse_number<std::uint64_t>(text);
+    const bool large = number && *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return large ? "a number beyond int64, or a string" : "a string";
+  }
+
+  NumberColumns columns_;
+  Result<void> fits_;  // the columns of the schema
   ExampleBuilder builder_;
   std::deque<std::string> texts_;
 };
@@ -60,7 +77,7 @@ class JsonLines final : public FileRecords {
  public:
   JsonLines(std::string path, std::unique_ptr<ScannedFile<LineScanner>> lines, const SourceOptions& options)
       : path_(std::move(path)), lines_(std::move(lines)) {
-    if (options.records == RecordForm::example) example_.emplace(options.max_record_bytes);
+    if (options.records == RecordForm::example) example_.emplace(options);
   }
 
   Result<std::optional<ByteView>> next() override {

@@ -2,6 +2,7 @@
 #include "sources/tar_records.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "format/try.h"
 #include "sources/bytes/decoder.h"
 #include "sources/example_builder.h"
+#include "sources/number_columns.h"
 #include "sources/openers.h"
 #include "sources/tar_reader.h"
 
@@ -63,8 +65,19 @@ Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_
   }
 }
 
+std::string_view last_extension(std::string_view extension) {
+  return extension.substr(extension.rfind('.') + 1);
+}
+
+// Whether WebDataset decodes a member as a text, or from one.
+bool is_text(std::string_view extension) {
+  constexpr std::array<std::string_view, 12> kTexts = {"txt", "text",  "transcript", "cls", "cls2", "class",
+                                                       "id",  "count", "index",      "inx", "json", "jsn"};
+  return std::find(kTexts.begin(), kTexts.end(), last_extension(extension)) != kTexts.end();
+}
+
 bool is_class_number(std::string_view extension) {
-  const std::string_view last = extension.substr(extension.rfind('.') + 1);
+  const std::string_view last = last_extension(extension);
   return last == "cls" || last == "cls2" || last == "index" || last == "inx";
 }
 
@@ -86,6 +99,7 @@ class TarRecords final : public FileRecords {
         raw_(options.records == RecordForm::raw),
         max_record_bytes_(options.max_record_bytes),
         cancelled_(options.cancelled),
+        columns_(options.schema),
         builder_(options.max_record_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
@@ -152,6 +166,9 @@ class TarRecords final : public FileRecords {
       if (number) {
         builder_.add_int(part.extension, *number);
       } else {
+        if (is_text(part.extension)) {
+          DOVETAIL_TRY(columns_.check_text(part.extension, bytes, "a text"));
+        }
         builder_.add_bytes(part.extension, bytes);
       }
     }
@@ -228,6 +245,7 @@ class TarRecords final : public FileRecords {
   bool raw_;
   std::uint32_t max_record_bytes_;
   std::function<bool()> cancelled_;
+  NumberColumns columns_;
   ExampleBuilder builder_;
   std::optional<TarMember> ahead_;  // first member of the next record, or a further member of this one
   std::string ahead_key_;

@@ -61,8 +61,8 @@ struct DOVETAIL_EXPORT ConvertOptions {
   /// standard input. Standard input and pipes are first copied beside the output, as stored.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
-  /// How all sources are read. `format`, `max_record_bytes`, `skipped` and `cancelled` are ignored
-  /// here.
+  /// How all sources are read. `format`, `max_record_bytes`, `schema`, `skipped` and `cancelled` are
+  /// ignored here.
   SourceOptions source = {};
   /// How shards are written. `shard.max_record_bytes` also limits the records that are read. If
   /// `shard.record_type` is empty, or no schema is given, it is that of the sources if all have the

@@ -11,6 +11,7 @@
 
 #include <dovetail/error.h>
 #include <dovetail/export.h>
+#include <dovetail/schema.h>
 
 namespace dovetail {
 
@@ -163,6 +164,10 @@ struct DOVETAIL_EXPORT SourceOptions {
   std::vector<std::string> include = {};
   std::vector<std::string> exclude = {};
   CsvOptions csv = {};
+  /// The columns that records will fill; `convert` sets it to a schema that it is given. A string
+  /// of JSON for a column of numbers is `malformed_input`, and so is a text member of a tar
+  /// (`cls`, `txt`, `json`). Otherwise such columns would take their bytes as numbers.
+  std::optional<Schema> schema = {};
 
   // For datasets only: records [first, end); of these, the fraction `sample` that a hash of id and
   // seed keeps.
