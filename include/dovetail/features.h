@@ -60,9 +60,10 @@ struct Histogram {
 struct DOVETAIL_EXPORT FeatureStats {
   std::string name;
   ValueKind kind = ValueKind::none;
-  std::uint64_t records = 0;       ///< Records that have it, with a list of this kind.
-  std::uint64_t empty_lists = 0;   ///< Of these, those whose list has no values.
-  std::uint64_t first_record = 0;  ///< The least id of the records whose list has values.
+  std::uint64_t records = 0;      ///< Records that have it, with a list of this kind.
+  std::uint64_t empty_lists = 0;  ///< Of these, those whose list has no values.
+  /// The least id of the records whose list has values; 0 if no list has any.
+  std::uint64_t first_record = 0;
 
   // Lengths of lists, without empty ones.
   std::uint64_t least_values = 0;
@@ -186,8 +187,8 @@ class DOVETAIL_EXPORT FeatureCollector {
 
 /// How a dataset is read for its features.
 struct FeatureOptions {
-  /// Threads, up to 8; 0 (default) uses all cores. With thousands of features only one collects at
-  /// a time, and the others read for it.
+  /// Threads, up to 8; 0 (default) uses all cores. If the first records have thousands of features,
+  /// one thread reads everything.
   unsigned threads = 0;
   /// 0 (default) reads all records. Otherwise reads blocks at equal distances with about this many
   /// records in total.
