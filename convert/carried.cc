@@ -8,14 +8,13 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <boost/system/errc.hpp>
 
 #include <dovetail/convert.h>
 #include <dovetail/record_reader.h>
 
+#include "format/text/class_names.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/shard_records.h"
@@ -42,13 +41,6 @@ std::string classes_text(const std::vector<std::string>& classes) {
   return boost::json::serialize(names);
 }
 
-// A text that is not such a list names no class.
-boost::json::array parse_classes(const std::string& text) {
-  boost::system::error_code failed;
-  const boost::json::value value = boost::json::parse(text, failed);
-  return !failed && value.is_array() ? value.get_array() : boost::json::array();
-}
-
 std::string classes_in(const ShardDescription& shard) {
   const auto classes = shard.metadata.find(std::string(kClassesKey));
   return classes == shard.metadata.end() ? std::string() : classes->second;
@@ -61,25 +53,10 @@ Result<void> check_agree(const ShardDescription& here, const ShardDescription& t
   };
   if (here.record_type != there.record_type) return differ("record type", here.record_type, there.record_type);
   if (here.schema != there.schema) return differ("schema", here.schema, there.schema);
-  return check_classes_agree(classes_in(here), classes_in(there), where);
+  return format::check_classes_agree(classes_in(here), classes_in(there), where);
 }
 
 }  // namespace
-
-Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
-  if (here == there) return {};
-  const boost::json::array mine = parse_classes(here);
-  const boost::json::array theirs = parse_classes(there);
-  const auto name_of = [](const boost::json::array& classes, std::size_t label) {
-    return label < classes.size() ? boost::json::serialize(classes[label]) : std::string("none");
-  };
-  std::size_t label = 0;
-  while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
-  if (label == mine.size() && label == theirs.size()) return {};
-  return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here, but " +
-                                         name_of(theirs, label) + " in " + where +
-                                         "; convert their inputs with --labels and the same --classes FILE");
-}
 
 Result<void> check_shards_agree(const std::string& path, const SourceOptions& options) {
   DOVETAIL_ASSIGN(const auto listing, list_dataset(path, options));

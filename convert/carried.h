@@ -16,10 +16,6 @@ namespace dovetail::detail {
 /// `kClassesKey`.
 WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 
-/// Checks that two texts of `kClassesKey` name the same classes; an empty text names none. Errors:
-/// `invalid_option` with the first label that differs; `where` names the other text's place.
-Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where);
-
 /// Checks that the shards of one source with records in the range agree on record type, schema and
 /// class names. A glob, or a folder without a manifest, may have shards of several datasets, but
 /// only the first one's metadata is kept.

@@ -8,6 +8,7 @@
 #include <dovetail/convert.h>
 
 #include "convert/carried.h"
+#include "format/text/class_names.h"
 #include "format/try.h"
 #include "sources/csv_layout.h"
 #include "sources/known_schema.h"
@@ -32,7 +33,7 @@ Result<void> check_goes_with(const std::vector<LineSource>& earlier, const LineS
   const auto other = std::find_if(earlier.begin(), earlier.end(),
                                   [&key](const LineSource& each) { return each.metadata.contains(key); });
   if (other == earlier.end()) return {};
-  auto agree = check_classes_agree(classes->second, other->metadata.at(key), other->path);
+  auto agree = format::check_classes_agree(classes->second, other->metadata.at(key), other->path);
   return agree ? agree : agree.error().in_file(source.path);
 }
 

@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <dovetail/convert.h>
+
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/text/class_names.h"
 #include "format/try.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
@@ -28,6 +31,17 @@ struct Dataset::State {
     std::uint32_t first_shard = 0;
   };
 
+  /// The names that a dataset gives to the numbers of its classes, and which dataset.
+  struct Classes {
+    std::string text;  ///< Of `kClassesKey`; empty if there are none.
+    std::string path;
+  };
+
+  /// Of the first shard that opens, or as joined. Damage is reported when records are read.
+  static Classes classes_of(const Dataset& dataset);
+  /// Labels are numbers, so joined datasets must number their classes alike.
+  /// Errors: `invalid_option`.
+  Result<void> add_classes(const Dataset& dataset);
   /// Adds the next shard to the list and to `into`. Errors: `bad_length`.
   Result<void> add(const ShardInfo& shard, DatasetShape& into);
   /// The part that holds a shard; null if this dataset was not joined.
@@ -42,6 +56,7 @@ struct Dataset::State {
   std::vector<std::uint64_t> first_ids;  // of each shard, then the number of all records
   std::uint64_t raw_bytes = 0;
   std::shared_ptr<const DatasetShape> shape;
+  Classes classes;  // of joined datasets
 };
 
 // Record ids stay below this limit, so that the arithmetic of plans cannot overflow.
@@ -57,6 +72,30 @@ Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
   raw_bytes += shard.raw_bytes;
   into.shards.push_back({shard.records, shard.run_records, shard.raw_bytes});
   return {};
+}
+
+Dataset::State::Classes Dataset::State::classes_of(const Dataset& dataset) {
+  if (!dataset.state_->parts.empty()) return dataset.state_->classes;
+  for (std::uint32_t number = 0; number < dataset.shards().size(); ++number) {
+    const auto shard = detail::open_shard(dataset, number);
+    const auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
+    if (!metadata) continue;
+    const auto found = metadata->user.find(std::string(kClassesKey));
+    if (found == metadata->user.end()) break;
+    return {found->second, dataset.path()};
+  }
+  return {};
+}
+
+Result<void> Dataset::State::add_classes(const Dataset& dataset) {
+  Classes next = classes_of(dataset);
+  if (next.text.empty()) return {};
+  if (classes.text.empty()) {
+    classes = std::move(next);
+    return {};
+  }
+  auto agree = format::check_classes_agree(next.text, classes.text, classes.path);
+  return agree ? agree : agree.error().in_file(next.path);
 }
 
 const Dataset::State::Part* Dataset::State::part_of(std::uint32_t shard) const noexcept {
@@ -169,6 +208,7 @@ Result<Dataset> Dataset::join(std::span<const Dataset> datasets) {
       if (dataset.shards().size() >= std::numeric_limits<std::uint32_t>::max() - first) {
         return Error(Errc::bad_length, "together the datasets have 2^32 shards or more").in_file(dataset.path());
       }
+      DOVETAIL_TRY(state->add_classes(dataset));
       state->parts.push_back({dataset, static_cast<std::uint32_t>(first)});
       shape->source_shards.push_back(static_cast<std::uint32_t>(dataset.shards().size()));
       state->has_manifest = state->has_manifest && dataset.has_manifest();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the writers make, read back.
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
@@ -79,6 +81,36 @@ TEST_F(WrittenDatasetTest, AnUnfinishedDatasetDoesNotOpen) {
   }
   ASSERT_TRUE(writer.finish());
   EXPECT_EQ(Dataset::open(folder_.path("data")).value().records(), 1u);
+}
+
+// Labels are numbers, and the same number would mean two classes.
+TEST_F(WrittenDatasetTest, DatasetsThatNumberTheirClassesDifferentlyAreNotJoined) {
+  const auto write_classes = [&](const std::string& name, const std::string& classes) {
+    DatasetWriterOptions options;
+    if (!classes.empty()) options.shard.metadata = {{"dovetail.classes", classes}};
+    auto writer = DatasetWriter::create(folder_.path(name), options).value();
+    EXPECT_TRUE(writer.append(as_bytes("record")));
+    EXPECT_TRUE(writer.finish());
+    return Dataset::open(folder_.path(name)).value();
+  };
+  const Dataset ants = write_classes("ants", R"(["ant","bee"])");
+  const Dataset bees = write_classes("bees", R"(["bee","cat"])");
+  const Dataset alike = write_classes("alike", R"([ "ant", "bee" ])");
+  const Dataset none = write_classes("none", "");
+  const auto join = [](const std::vector<Dataset>& datasets) { return Dataset::join(datasets); };
+  const auto differ = Fails(Errc::invalid_option)
+                          .in(bees.path())
+                          .saying("label 0 is \"bee\" here, but \"ant\" in " + ants.path())
+                          .saying("--classes");
+  EXPECT_THAT(join({ants, bees}), differ);
+  EXPECT_THAT(join({none, ants, none, bees}), differ);
+  EXPECT_THAT(join({join({none, ants}).value(), join({none, bees}).value()}), differ);
+  EXPECT_EQ(join({ants, none, alike, ants}).value().records(), 4u);
+  EXPECT_EQ(join({bees, none}).value().records(), 2u);
+
+  // A shard that does not open is reported when its records are read.
+  std::filesystem::remove(bees.shard_path(0));
+  EXPECT_EQ(join({ants, bees}).value().records(), 2u);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/text/class_names.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+namespace dovetail::format {
+
+namespace {
+
+// A text that is not such a list names no class.
+boost::json::array parse_classes(const std::string& text) {
+  boost::system::error_code failed;
+  const boost::json::value value = boost::json::parse(text, failed);
+  return !failed && value.is_array() ? value.get_array() : boost::json::array();
+}
+
+}  // namespace
+
+Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
+  if (here == there) return {};
+  const boost::json::array mine = parse_classes(here);
+  const boost::json::array theirs = parse_classes(there);
+  const auto name_of = [](const boost::json::array& classes, std::size_t label) {
+    return label < classes.size() ? boost::json::serialize(classes[label]) : std::string("none");
+  };
+  std::size_t label = 0;
+  while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
+  if (label == mine.size() && label == theirs.size()) return {};
+  return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here, but " +
+                                         name_of(theirs, label) + " in " + where +
+                                         "; convert their inputs with --labels and the same --classes FILE");
+}
+
+}  // namespace dovetail::format
