@@ -19,6 +19,7 @@
 #include "convert/workers.h"
 #include "format/example/example_wire.h"
 #include "format/text/count_of.h"
+#include "format/text/json_remedy.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
@@ -208,8 +209,8 @@ Result<Schema> infer_schema(const InputLine& line, unsigned jobs, const std::fun
   DOVETAIL_ASSIGN(FeaturesReport report, pass.run());
   if (report.first_other) return no_example(pass, line, report.first_other_record, *report.first_other);
   if (report.json_objects > 0) {
-    return cannot_infer(format::count_of(report.json_objects, "record") +
-                        " of JSON; convert it with --records example");
+    return cannot_infer(format::count_of(report.json_objects, "record") + " of JSON; " +
+                        std::string(format::kJsonRemedy));
   }
   if (report.names_left_out > 0) {
     return cannot_infer("there are more than " + std::to_string(kMaxReportedFeatures) +

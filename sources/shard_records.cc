@@ -11,6 +11,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/endian.h"
+#include "format/text/json_remedy.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 #include "sources/openers.h"
@@ -217,7 +218,9 @@ Result<SourceListing> list_dataset(const std::string& path, const SourceOptions&
 
 Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options) {
   if (options.records == RecordForm::example) {
-    return Error(Errc::invalid_option, "records of a dataset are taken unchanged; --records example does not apply")
+    return Error(Errc::invalid_option,
+                 "records of a dataset are taken unchanged; --records example does not apply; for features of JSON, " +
+                     std::string(format::kJsonRemedy))
         .in_file(listing.dataset->path());
   }
   auto opener = std::make_unique<ShardOpener>(listing, options);

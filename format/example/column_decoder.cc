@@ -16,6 +16,7 @@
 #include "format/endian.h"
 #include "format/example/column_rows.h"
 #include "format/example/example_wire.h"
+#include "format/text/json_remedy.h"
 #include "format/text/suggestion.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
@@ -299,7 +300,7 @@ Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
     const std::string in_row = "row " + std::to_string(row) + ": ";
     const std::string_view kind = readable(as_chars(record));
     if (kind.empty()) return Error(parsed.error().code(), in_row + parsed.error().detail());
-    const std::string mend = kind == kJson ? "; convert it with --records example, or use a map" : "";
+    const std::string mend = kind == kJson ? "; " + std::string(format::kJsonRemedy) + ", or use a map" : "";
     return Error(Errc::invalid_option,
                  in_row + "the record is " + std::string(kind) + ", but columns need a tf.train.Example" + mend);
   }

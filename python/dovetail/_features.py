@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Union
 from dovetail import _html
 
 if TYPE_CHECKING:
+    from dovetail._dovetail import Dataset
     from dovetail._errors import DovetailError
 
 _SHOWN_FEATURES = 100
@@ -138,3 +139,12 @@ class FeaturesReport:
         more = len(self.features) - _SHOWN_FEATURES
         return "\n".join([f"<{self._title()}>", *lines,
                           *([f"... and {more} more"] if more > 0 else [])])
+
+
+def without_schema(dataset: Dataset) -> str:
+    """What is wrong with a dataset that names no schema, and what mends it."""
+    if dataset.features(max_records=1).json_objects:
+        return ("the records are JSON, which has no columns; convert the JSON lines again with --records example, or "
+                "`dovetail cat OLD | dovetail convert - --records example --to NEW`")
+    return ("the dataset names no schema, or not the same in all shards; give one: `dovetail inspect PATH --features` "
+            "prints it, and `dovetail convert --schema infer` stores it")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, S
 
 from dovetail import _dovetail, _html
 from dovetail._errors import usage_error
+from dovetail._features import without_schema
 from dovetail._names import names_options, refuse_copies
 from dovetail._objects import KeptObjects
 
@@ -262,9 +263,7 @@ class Reader:
         if columns is True:
             columns = opened.schema
             if columns is None:
-                raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one: "
-                                  "`dovetail inspect PATH --features` prints it, and `dovetail convert --schema infer` "
-                                  "stores it")
+                raise usage_error("columns=True: " + without_schema(opened))
         if outputs == "objects":
             function = map if map is not None else map_batch
             if columns or function is None or (map is not None and map_batch is not None):

@@ -12,6 +12,7 @@
 #include "format/guard_memory.h"
 #include "format/layout.h"
 #include "format/text/class_names.h"
+#include "format/text/json_remedy.h"
 #include "format/try.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
@@ -258,8 +259,9 @@ Result<Schema> Dataset::schema() const {
       if (metadata->schema.empty()) {
         return Error(Errc::invalid_option,
                      "its metadata names no columns; give them, such as \"image:u8[28,28,1], label:i64\"; dovetail "
-                     "inspect "
-                     "--features prints them, dovetail convert --schema infer stores them")
+                     "inspect --features prints them, dovetail convert --schema infer stores them; if the records are "
+                     "JSON, " +
+                         std::string(format::kJsonRemedy))
             .in_file(shard_path(number));
       }
       auto schema = parse_schema(metadata->schema);

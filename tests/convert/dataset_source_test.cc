@@ -156,7 +156,8 @@ TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
 }
 
 TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
-  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::example}), Fails(Errc::invalid_option));
+  EXPECT_THAT(RecordSource::open(root_, {.records = RecordForm::example}),
+              Fails(Errc::invalid_option).saying("dovetail cat OLD | dovetail convert - --records example --to NEW"));
   EXPECT_THAT(RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines}),
               Fails().saying("already packed"));
   write_file(folder_ / "text", "no shard");

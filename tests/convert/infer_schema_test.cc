@@ -183,7 +183,10 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
     EXPECT_FALSE(std::filesystem::exists(out_));
   };
   fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");
-  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 record of JSON; convert it with --records example");
+  fails({put("a.jsonl", "{\"x\": 1}\n")},
+        "1 record of JSON; convert the JSON lines again with --records example, or `dovetail cat OLD | dovetail "
+        "convert - "
+        "--records example --to NEW`");
   const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
   const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
   const std::string empty("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x1A\x00", 11);

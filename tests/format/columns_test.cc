@@ -291,7 +291,9 @@ TEST(ColumnsTest, OtherColumnsMendWhatDoesNotFitAndNothingMendsWhatIsNoExample) 
   for (std::size_t size = 2; size < whole.size(); ++size) {
     EXPECT_THAT(failure_of(decoder, whole.substr(0, size)), test::Fails(Errc::bad_message)) << size;
   }
-  const std::string mend = "; convert it with --records example, or use a map";
+  const std::string mend =
+      "; convert the JSON lines again with --records example, or `dovetail cat OLD | dovetail convert - --records "
+      "example --to NEW`, or use a map";
   for (const auto& [record, what, remedy] :
        {std::tuple("{\"a\": [1, 2, 3, 4]}", "JSON", mend), std::tuple(" [1]\r\n", "JSON", mend),
         std::tuple("row 5: \xC3\xA4", "text", std::string())}) {

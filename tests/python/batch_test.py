@@ -455,6 +455,10 @@ class ColumnTest(ModuleTest):
         self.assertEqual(dovetail.Dataset(self.path("named")).schema, "x:i64")
         with self.assertRaisesRegex(ValueError, "names no schema.*inspect PATH --features.*--schema infer"):
             self.open_reader(self.make_dataset(), columns=True)
+        with dovetail.DatasetWriter(self.path("lines")) as writer:
+            writer.append(b'{"x": 1}')
+        with self.assertRaisesRegex(ValueError, "records are JSON.*`dovetail cat OLD . dovetail convert - --records"):
+            self.open_reader(self.path("lines"), columns=True)
         with self.assertRaisesRegex(ValueError, "True takes all columns"):  # the command has --columns all
             self.open_reader(self.path("named"), columns="all")
         with self.assertRaisesRegex(TypeError, 'one text, such as "image:u8.*, not list'):

@@ -276,6 +276,7 @@ TEST_F(ColumnsReaderTest, TheDatasetGivesThoseThatItsWriterNamed) {
   const Error none = without.schema().error();
   EXPECT_THAT(none, Fails(Errc::invalid_option).in(without.shard_path(0)));
   EXPECT_THAT(none.to_string(), HasSubstr("names no columns"));
+  EXPECT_THAT(none.to_string(), HasSubstr("if the records are JSON, convert the JSON lines again"));
 
   std::filesystem::remove(dataset.shard_path(0));
   EXPECT_TRUE(dataset.schema().has_value()) << "by the shard that is left";
