@@ -71,7 +71,8 @@ Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id,
   return added;
 }
 
-bool ColumnRows::transform_batch(const std::function<bool(std::uint32_t row, const Result<void>& added)>& done) {
+bool ColumnRows::transform_batch(
+    const std::function<bool(std::uint32_t row, ByteView record, const Result<void>& added)>& done) {
   if (waiting_.empty()) return true;
   const std::span<const TransformInput> records = waiting_;
   const Result<Transform::FillRow> filled = caught([&] { return rules_.transform->fill_batch(records); });
@@ -85,7 +86,7 @@ bool ColumnRows::transform_batch(const std::function<bool(std::uint32_t row, con
       added = Error(filled.error().code(),
                     filled.error().detail() + ", for all " + std::to_string(records.size()) + " records of the batch");
     }
-    if (!done(row, added)) return false;
+    if (!done(row, records[i].record, added)) return false;
   }
   return true;
 }

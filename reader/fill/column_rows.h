@@ -44,7 +44,7 @@ class ColumnRows {
   Result<void> check_held(const SlotRows& rows, const StepName& step) const;
   /// Writes the rows that wait for the batch transform and calls `done` with the result of each
   /// row. Stops and returns false if `done` returns false. Needs: the batch has all its rows.
-  bool transform_batch(const std::function<bool(std::uint32_t row, const Result<void>& added)>& done);
+  bool transform_batch(const std::function<bool(std::uint32_t row, ByteView record, const Result<void>& added)>& done);
   /// Completes a batch that has all its rows. Errors: `batch_too_large`, those of `spill`.
   Result<void> end_batch(SlotRows& rows, const StepName& step);
 

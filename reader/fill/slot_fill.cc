@@ -67,17 +67,17 @@ bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
 bool SlotFill::add(std::uint64_t id, RowStatus status, ByteView record) {
   if (!columns_) return fail_unless(rows_.add(id, status, record), id, record.size());
   const std::uint32_t row = rows_.rows();
-  return note_added(row, columns_->add(rows_, id, status, record));
+  return note_added(row, record, columns_->add(rows_, id, status, record));
 }
 
-bool SlotFill::note_added(std::uint32_t row, const Result<void>& added) {
+bool SlotFill::note_added(std::uint32_t row, ByteView record, const Result<void>& added) {
   if (added.has_value()) [[likely]] {
     const Result<void> held = columns_->check_held(rows_, step());
     return held.has_value() || fail(held.error());
   }
   ++counts_.unfit_records;
   const std::uint64_t id = rows_.parts().ids[row];
-  const Error why = unfit_at_step(id, added.error());
+  const Error why = unfit_at_step(id, record, added.error());
   if (unfit_.size() <= kNamedUnfit) {  // one more, so that `LossReport` knows that there are more
     const Dataset::Place place = parts_.dataset.locate(id);
     unfit_.push_back({place.shard, place.record, place.record + 1, why});
@@ -134,7 +134,9 @@ bool SlotFill::end_row() {
   const StepName at = step();
   Result<void> ended;
   if (columns_) {
-    const auto note = [this](std::uint32_t row, const Result<void>& added) { return note_added(row, added); };
+    const auto note = [this](std::uint32_t row, ByteView record, const Result<void>& added) {
+      return note_added(row, record, added);
+    };
     if (!columns_->transform_batch(note)) return false;
     ended = columns_->end_batch(rows_, at);
   } else if (rules_.on_damage == OnDamage::substitute &&
@@ -168,7 +170,7 @@ LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) cons
   return largest;
 }
 
-Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
+Error SlotFill::unfit_at_step(std::uint64_t id, ByteView record, const Error& why) const {
   const Dataset::Place place = parts_.dataset.locate(id);
   // The block passed its checks, so the record is as it was written. Only other columns can help.
   const bool rejected = rules_.transform != nullptr;
@@ -176,10 +178,10 @@ Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
                            : why.is(Errc::bad_message) ? ", is not a tf.train.Example, which columns need"
                                                        : ", does not fit the columns";
   const bool has_reason = why.is(Errc::rejected_record) || why.is(Errc::invalid_option) || !rejected;
-  const std::string text = (has_reason ? why.detail() : why.to_string()) + "; record " + std::to_string(place.record) +
-                           " of the shard (id " + std::to_string(id) + "), needed by rank " +
-                           std::to_string(rules_.rank) + " at step " + std::to_string(step().step) + " of epoch " +
-                           std::to_string(epoch_) + what;
+  const std::string text = (has_reason ? why.detail() : why.to_string()) + key_clause(record) + "; record " +
+                           std::to_string(place.record) + " of the shard (id " + std::to_string(id) +
+                           "), needed by rank " + std::to_string(rules_.rank) + " at step " +
+                           std::to_string(step().step) + " of epoch " + std::to_string(epoch_) + what;
   const Error error(rejected ? Errc::rejected_record : Errc::invalid_option, text);
   const std::shared_ptr<const ShardFile> file = parts_.shards.peek(place.shard);
   if (file == nullptr) return error.in_file(parts_.dataset.shard_path(place.shard));

@@ -94,7 +94,7 @@ class SlotFill {
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);
   /// Handles the result of adding a row of columns. False after an error.
-  bool note_added(std::uint32_t row, const Result<void>& added);
+  bool note_added(std::uint32_t row, ByteView record, const Result<void>& added);
   /// These return false if the row has to wait, or after an error.
   bool read_record(const SizedEntry& record, RowStatus status);
   bool read_block(const SizedEntry& record, RowStatus status);
@@ -117,7 +117,7 @@ class SlotFill {
   bool end_row();
   bool fail(Error why);
   bool fail_unless(const Result<void>& done, std::uint64_t id, std::uint64_t bytes);
-  Error unfit_at_step(std::uint64_t id, const Error& why) const;
+  Error unfit_at_step(std::uint64_t id, ByteView record, const Error& why) const;
   StepName step() const noexcept;
   LargestRecord largest_with(std::uint64_t id, std::uint64_t bytes) const noexcept;
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/fill/step_errors.h"
 
+#include <cstddef>
 #include <string>
+
+#include "format/example/example_wire.h"
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
 
 namespace dovetail::detail {
 
@@ -21,6 +26,17 @@ Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t en
                            std::to_string(epoch);
   const Error needed(failure.code(), text);
   return failure.offset() ? needed.at(failure.path(), *failure.offset()) : needed.in_file(failure.path());
+}
+
+std::string key_clause(ByteView record) {
+  constexpr std::size_t kShownBytes = 200;
+  format::ExampleFeatures features;
+  if (!features.parse(record).has_value()) return {};
+  const format::FeatureView* const feature = features.find("__key__");
+  if (feature == nullptr || feature->kind != format::FeatureKind::bytes || feature->count != 1) return {};
+  ByteView key;
+  format::FeatureValues(*feature).next(key);
+  return "; key \"" + format::visible(format::shortened(as_chars(key), kShownBytes)) + '"';
 }
 
 }  // namespace dovetail::detail

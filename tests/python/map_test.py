@@ -199,6 +199,28 @@ class MapTest(ModuleTest):
         self.assertEqual(np.flatnonzero(statuses == dovetail.DAMAGED).tolist(), [77])
         self.assertIn("LookupError: no label", logs.output[0])
 
+    def test_an_error_names_the_key_of_an_example(self):
+        key = "cat/a\n.jpg"
+        with dovetail.DatasetWriter(self.path("dataset")) as writer:
+            for of in ({"__key__": key}, {"__key__": ["a", "b"]}, {"__key__": 5}, {"x": 1}):
+                writer.append(dovetail.example(**of))
+
+        def fails(record):
+            raise LookupError("no label")
+
+        for form, of_batch in (("map", ""), ("map_batch", ", for all 1 records of the batch")):
+            options = {"columns": "id:i64", "map": fails, "form": form, "batch": 1, "order": "sequential"}
+            for step, named in ((0, '; key "cat/a\\n.jpg"'), (1, ""), (2, ""), (3, "")):
+                with self.subTest(form=form, step=step):
+                    reader = self.read(**options)
+                    reader.seek(0, step)
+                    with self.assertRaises(dovetail.UsageError) as raised:
+                        reader.next()
+                    self.assertIn(f"LookupError: no label{of_batch}{named}; record {step} of", str(raised.exception))
+                    self.assertIsInstance(raised.exception.__cause__, LookupError)
+        with self.assertRaisesRegex(dovetail.UsageError, r'; key "cat/a\\n.jpg"; record 0 of .*not fit the columns'):
+            self.read(map=None, columns="label:i64", batch=1, order="sequential").next()
+
     def test_lack_of_memory_and_the_end_of_the_program_are_no_property_of_a_record(self):
         self.make_dataset()
         for form, on_damage, error in itertools.product(
