@@ -104,6 +104,7 @@ class ExpectedName {
 };
 
 constexpr std::string_view kJson = "JSON";
+constexpr const char* kTransformAdvice = "; to compute this column, give map= (in C++ ReaderOptions::transform)";
 
 /// Returns "JSON" or "text" if people can read the record. Returns an empty string for other bytes.
 std::string_view readable(std::string_view record) noexcept {
@@ -200,8 +201,9 @@ class ColumnDecoder::Impl {
   }
   Result<void> add_any(std::uint32_t row, ByteView record);
   /// Suggests what to do about a feature that the record lacks. A similar name was most likely
-  /// meant.
-  std::string instead_of(const Column& column) const {
+  /// meant. A column that no record had is most likely computed by a transform, which was forgotten.
+  std::string instead_of(std::size_t number) const {
+    const Column& column = schema_.columns[number];
     const auto features = features_.all();
     if (features.empty()) return ", nor any other" + fallback_advice(column);
     std::vector<std::string> names;
@@ -209,7 +211,8 @@ class ColumnDecoder::Impl {
       if (!columns_.contains(feature.name)) names.emplace_back(feature.name);
     }
     const std::string near = closest(column.name, names);
-    if (near.empty()) return ", only " + names_of(features) + fallback_advice(column);
+    if (near.empty())
+      return ", only " + names_of(features) + (seen_[number] == 0 ? kTransformAdvice : "") + fallback_advice(column);
     return "; did you mean \"" + near + "\"? It has only " + names_of(features);
   }
   Error unfit(std::uint32_t row, std::size_t column, const std::string& why) const {
@@ -308,10 +311,11 @@ Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
     const FeatureView* const feature = features_.find(schema_.columns[column].name);
     if (feature == nullptr) {
       if (!rows_.put_fallback(column, row)) {
-        return unfit(row, column, "the record has no such feature" + instead_of(schema_.columns[column]));
+        return unfit(row, column, "the record has no such feature" + instead_of(column));
       }
       continue;
     }
+    seen_[column] = stamp_;
     std::string why;
     if (rows_.put(column, row, *feature, &why)) continue;
     const bool empty = why == ColumnRows::kEmptyFeature;

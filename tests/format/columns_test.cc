@@ -259,8 +259,10 @@ TEST(ColumnsTest, AMissingFeatureIsAnErrorWithThoseThereAreAndAFallbackThatMends
     EXPECT_EQ(error.kind(), ErrorKind::usage) << error.to_string();
     EXPECT_THAT(error.detail(), HasSubstr("the record has no such feature, only \"image\" (bytes_list), \"label\" "
                                           "(int64_list), \"line\nbreak\" (int64_list), \"" +
-                                          std::string(100, 'n') + "...\" (none); with a fallback, such as " + mended +
-                                          ", rows get that instead"));
+                                          std::string(100, 'n') +
+                                          "...\" (none); to compute this column, give map= (in C++ "
+                                          "ReaderOptions::transform); with a fallback, such as " +
+                                          mended + ", rows get that instead"));
     EXPECT_THAT(error.to_string(), Not(HasSubstr("\n")));
     ColumnDecoder mends = decoder_of(mended);
     EXPECT_EQ(error_of(mends, record), "");
@@ -277,6 +279,9 @@ TEST(ColumnsTest, AMissingFeatureIsAnsweredWithANameThatIsNear) {
   EXPECT_EQ(error_of(typo, record),
             "row 0, column \"labl\": the record has no such feature; did you mean \"label\"? It has only \"image\" "
             "(bytes_list), \"label\" (int64_list)");
+  ColumnDecoder seen_before = decoder_of("age:i64");
+  EXPECT_EQ(error_of(seen_before, wire_record(wire_entry("age", ints({7})))), "");
+  EXPECT_THAT(error_of(seen_before, record), HasSubstr("\"label\" (int64_list); with a fallback, such as age:i64=-1"));
   ColumnDecoder other_column = decoder_of("label:i64, label2:i64");
   EXPECT_THAT(error_of(other_column, record), HasSubstr("with a fallback, such as label2:i64=-1"));
 }
