@@ -56,6 +56,9 @@ class DocsTest(unittest.TestCase):
     def test_the_page_of_transforms_runs(self):
         self.run_page("docs/transform.md")
 
+    def test_the_page_of_inspection_runs(self):
+        self.run_page("docs/inspection.md")
+
     def test_the_page_of_trainers_runs(self):
         standins.install()
         self.run_page("docs/trainers.md")
