@@ -243,7 +243,8 @@ Args:
     ids, status: those of rows, of one dimension.
 
 Returns:
-    32 hex digits. `add_digests` of all ranks' equals `EpochPlan.digest` where nothing is lost or repeated.)");
+    32 hex digits. `add_digests` of all ranks' equals `EpochPlan.digest` if every planned row came once. Damaged rows
+    keep their planned ids and count: check that none of `status` is `SUBSTITUTED` or `DAMAGED`.)");
   module.def("add_digests", add_digests, py::arg("digests"), R"(The sum of digests, 32 hex digits.)");
   module.def("gathered_rows", gathered_rows, py::arg("records"), py::arg("ids"), py::arg("status"),
              R"(Puts rows of all ranks, as an all-gather leaves them, into the order of the dataset.

@@ -301,6 +301,27 @@ class CheckDigestsTest(PlanTest):
         self.assertEqual(len(verdict["problems"]), 1)
         self.assertIn("rank 2 of 4", verdict["problems"][0])
 
+    def test_rows_that_were_lost_to_damage_are_no_good_verdict(self):
+        shard = os.path.join(self.dataset, "shard-000002.dvt")
+        records = run_json("inspect", shard)["records"]
+        write_file(shard, b"")
+        for policy in ("empty", "substitute"):
+            with self.subTest(policy=policy):
+                files = [self.read_rank(rank, 4, 16, "--tail", "pad", "--on-damage", policy)[0] for rank in range(4)]
+                where = (*self.WHERE, "--tail", "pad", "--check-digests", *files)
+                verdict = self.check(DAMAGED, *where)
+                self.assertEqual((verdict["verdict"], verdict["lost_rows"]), ("lost", records))
+                self.assertEqual(verdict["planned"], verdict["found"])
+                read = [json.loads(read_file(file)) for file in files]
+                lost = {file: rank["substituted"] + rank["damaged_empty"] for file, rank in zip(files, read)}
+                rows = [f"{count} row{'s' if count != 1 else ''} to damage" for count in lost.values() if count]
+                self.assertEqual(len(verdict["problems"]), len(rows))
+                for problem, lost_here in zip(verdict["problems"], rows):
+                    self.assertTrue(problem.endswith("lost " + lost_here), verdict["problems"])
+                text = run("plan", self.dataset, *where).stdout.decode()
+                self.assertIn(f"lost: the digests agree, but {records} rows were lost to damage\n", text)
+                self.assertNotIn("good:", text)
+
     def test_missing_and_contradicting_files_are_named(self):
         files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
         self.assertEqual(self.check(USAGE, *self.WHERE, "--check-digests", *files[:3])["problems"],

@@ -82,6 +82,23 @@ TEST_F(DigestCheckTest, ADigestThatDiffersNamesTheRank) {
   EXPECT_THAT(to_text(verdict), HasSubstr("differs: "));
 }
 
+TEST_F(DigestCheckTest, RowsLostToDamageAreNotGoodThoughTheDigestsAgree) {
+  const Plan plan = make({.world = 4, .batch = 7});
+  Reports reports;
+  read_all(reports, plan, 0, 0, *plan.steps(0));
+  reports[1].lost_rows = 1;
+  reports[3].lost_rows = 9;
+  const DigestVerdict verdict = check(plan, reports);
+  EXPECT_EQ(verdict.kind, Kind::lost);
+  EXPECT_EQ(verdict.lost_rows, 10u);
+  EXPECT_THAT(verdict.problems,
+              ElementsAre("rank 1 of 4 (file1.0) lost 1 row to damage", "rank 3 of 4 (file3.0) lost 9 rows to damage"));
+  EXPECT_THAT(to_text(verdict), HasSubstr("lost: the digests agree, but 10 rows were lost to damage"));
+  reports[2].digest += Hash128{0, 1};
+  EXPECT_EQ(check(plan, reports).kind, Kind::differs);
+  EXPECT_EQ(check(plan, reports).problems.size(), 3u);
+}
+
 TEST_F(DigestCheckTest, AMissingRankIsNamed) {
   const Plan plan = make({.world = 4, .batch = 7});
   Reports reports;
@@ -192,15 +209,18 @@ TEST_F(DigestCheckTest, FilesOfReadAreTakenAndOthersRefused) {
   const std::string path = test_file("report");
   const std::string good =
       R"({"plan_id":"00112233445566778899aabbccddeeff","rank":1,"world":2,"replicate":1,"batch":5,"epoch":3,)"
-      R"("steps":7,"digest":"000000000000000000000000000000ff"})";
+      R"("steps":7,"substituted":3,"damaged_empty":4,"digest":"000000000000000000000000000000ff"})";
   ASSERT_TRUE(replace_text(path, good));
   const Reports reports = read_digests({path}).value();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].first_step, 0u);
   EXPECT_EQ(reports[0].end_step(), 7u);
   EXPECT_EQ(reports[0].digest, (Hash128{0, 255}));
-  for (const auto& [from, to] : {std::pair("\"rank\":1", "\"rank\":2"), std::pair("\"steps\":7", "\"steps\":-1"),
-                                 std::pair("\"digest\"", "\"digits\""), std::pair("{", "[")}) {
+  EXPECT_EQ(reports[0].lost_rows, 7u);
+  for (const auto& [from, to] :
+       {std::pair("\"rank\":1", "\"rank\":2"), std::pair("\"steps\":7", "\"steps\":-1"),
+        std::pair("\"digest\"", "\"digits\""), std::pair("{", "["), std::pair("\"damaged_empty\"", "\"damaged\""),
+        std::pair("\"substituted\":3", "\"substituted\":36")}) {
     std::string bad = good;
     bad.replace(bad.find(from), std::string(from).size(), to);
     ASSERT_TRUE(replace_text(path, bad));

@@ -44,6 +44,7 @@ int exit_code(DigestVerdict::Kind kind) noexcept {
   switch (kind) {
     case DigestVerdict::Kind::good:
       return kExitGood;
+    case DigestVerdict::Kind::lost:
     case DigestVerdict::Kind::differs:
       return kExitDamaged;
     case DigestVerdict::Kind::unusable:
@@ -127,8 +128,8 @@ void add_plan(CommandLine& line) {
   flags.add("--save", arguments->save_path, "Save the plan, for --plan").shown_as("FILE");
   flags
       .add("--check-digests", arguments->digest_paths,
-           "Compare outputs of `read --json` of a whole epoch with the plan; exit code 1: digests differ, 2: files "
-           "missing or contradictory")
+           "Compare outputs of `read --json` of a whole epoch with the plan; exit code 1: digests differ or rows "
+           "were lost to damage, 2: files missing or contradictory")
       .shown_as("FILE")
       .takes_all();
   flags.group("What is read");

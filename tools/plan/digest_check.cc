@@ -50,6 +50,8 @@ Result<RankDigest> parse(const std::string& file) {
   if (!value) return value.error().in_file(file);
   RankDigest report;
   report.file = file;
+  std::uint64_t substituted = 0;
+  std::uint64_t empty = 0;
   JsonFields fields(*value);
   fields.take("plan_id", report.plan_id)
       .take("rank", report.rank)
@@ -58,11 +60,16 @@ Result<RankDigest> parse(const std::string& file) {
       .take("replicate", report.replicate)
       .take("epoch", report.epoch)
       .take("steps", report.steps)
+      .take("substituted", substituted)
+      .take("damaged_empty", empty)
       .take("digest", report.digest);
   if (fields.find("first_step") != nullptr) fields.take("first_step", report.first_step);
   if (report.replicate == 0 || report.rank >= report.world || report.first_step > ~std::uint64_t{0} - report.steps) {
     fields.fail("rank, replicate or steps are out of range");
   }
+  const std::uint64_t rows = report.steps * report.batch;
+  if (substituted > rows || empty > rows - substituted) fields.fail("more rows are lost than were read");
+  report.lost_rows = substituted + empty;
   if (fields.failure().empty()) return report;
   return Error(Errc::bad_state, "it is not an output of `dovetail read --json`: " + fields.failure()).in_file(file);
 }
@@ -95,6 +102,7 @@ class Checker {
   std::vector<StepRange> read_by(std::vector<const RankDigest*>& reports);
   void check_tiling();
   void find_culprits();
+  void find_losses(const std::vector<RankDigest>& reports);
 
   const Plan& plan_;
   const EpochPlan& epoch_;
@@ -120,6 +128,7 @@ Result<DigestVerdict> Checker::check(const std::vector<RankDigest>& reports) {
     verdict_.kind = DigestVerdict::Kind::differs;
     find_culprits();
   }
+  find_losses(reports);
   return verdict_;
 }
 
@@ -274,6 +283,15 @@ void Checker::find_culprits() {
   }
 }
 
+void Checker::find_losses(const std::vector<RankDigest>& reports) {
+  for (const RankDigest& report : reports) {
+    if (report.lost_rows == 0) continue;
+    verdict_.lost_rows += report.lost_rows;
+    problem(name_of(report) + " lost " + format::count_of(report.lost_rows, "row") + " to damage");
+  }
+  if (verdict_.lost_rows > 0 && verdict_.kind == DigestVerdict::Kind::good) verdict_.kind = DigestVerdict::Kind::lost;
+}
+
 }  // namespace
 
 Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& files) {
@@ -293,11 +311,12 @@ Result<DigestVerdict> check_digests(const Plan& plan, const std::optional<State>
 }
 
 boost::json::object to_json(const DigestVerdict& verdict) {
-  constexpr std::array<std::string_view, 3> kWords{"good", "differs", "unusable"};
+  constexpr std::array<std::string_view, 4> kWords{"good", "lost", "differs", "unusable"};
   return {{"verdict", kWords[static_cast<std::size_t>(verdict.kind)]},
           {"files", verdict.files},
           {"planned", verdict.planned.to_hex()},
           {"found", verdict.found.to_hex()},
+          {"lost_rows", verdict.lost_rows},
           {"problems", boost::json::array(verdict.problems.begin(), verdict.problems.end())}};
 }
 
@@ -308,6 +327,9 @@ std::string to_text(const DigestVerdict& verdict) {
     case DigestVerdict::Kind::good:
       return text + "good: the digests of " + format::count_of(verdict.files, "file") +
              (verdict.files == 1 ? " adds" : " add") + " up to the plan's, " + verdict.planned.to_hex() + '\n';
+    case DigestVerdict::Kind::lost:
+      return text + "lost: the digests agree, but " + format::count_of(verdict.lost_rows, "row") +
+             (verdict.lost_rows == 1 ? " was" : " were") + " lost to damage\n";
     case DigestVerdict::Kind::differs:
       return text + "differs: the digests add up to " + verdict.found.to_hex() + ", and the plan's is " +
              verdict.planned.to_hex() + '\n';

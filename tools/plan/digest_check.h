@@ -27,7 +27,8 @@ struct RankDigest {
   std::uint32_t replicate = 1;
   std::uint32_t epoch = 0;
   std::uint64_t first_step = 0;
-  std::uint64_t steps = 0;  ///< Number of steps read, from `first_step` on.
+  std::uint64_t steps = 0;      ///< Number of steps read, from `first_step` on.
+  std::uint64_t lost_rows = 0;  ///< Rows that were substituted, or left empty, because of damage.
   Hash128 digest;
 
   std::uint64_t end_step() const noexcept { return first_step + steps; }
@@ -40,7 +41,8 @@ Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& fil
 /// The result for a whole epoch.
 struct DigestVerdict {
   enum class Kind {
-    good,      ///< Every reader read every step once, and the digests add up to the plan's.
+    good,      ///< Every reader read every step once, the digests add up to the plan's, no row is lost.
+    lost,      ///< The digests add up, since damaged rows keep their planned ids; but rows are lost.
     differs,   ///< The digests do not add up: some rank read other records than planned.
     unusable,  ///< Files are missing, contradict each other, or belong to other plans.
   };
@@ -48,6 +50,7 @@ struct DigestVerdict {
   std::uint64_t files = 0;
   Hash128 planned;
   Hash128 found;                      ///< Sum over the readers; each counts once.
+  std::uint64_t lost_rows = 0;        ///< Sum over the files, replicas among them.
   std::vector<std::string> problems;  ///< Each problem, naming rank and file.
 };
 
