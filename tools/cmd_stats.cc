@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "format/text/count_of.h"
 #include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
@@ -51,7 +52,8 @@ struct RankStats {
   std::string job;  ///< Plan and epoch, if known.
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t damaged = 0;
+  std::uint64_t damaged_places = 0;
+  std::uint64_t lost_rows = 0;  ///< Substituted or left empty.
   std::array<double, kStates.size()> seconds{};
   double trainer_idle = 0;
   std::string slowest_shard;  ///< In words; empty if no read waited.
@@ -114,7 +116,12 @@ Result<RankStats> read_stats(const std::string& path) {
     if (plan != nullptr && epoch != nullptr) stats.job = to_line(*plan) + to_line(*epoch);
   }
   JsonFields fields(*of_reader);
-  fields.take("rows", stats.rows).take("bytes", stats.bytes);
+  std::uint64_t substituted = 0;
+  fields.take("rows", stats.rows)
+      .take("bytes", stats.bytes)
+      .take("rows_substituted", substituted)
+      .take("rows_damaged_empty", stats.lost_rows);
+  stats.lost_rows += substituted;
   const auto take_fraction = [&](const char* name, double most, double& into) {
     const boost::json::value* const found = fields.find(name);
     into = found != nullptr && found->is_number() ? found->to_number<double>() : -1;
@@ -126,7 +133,7 @@ Result<RankStats> read_stats(const std::string& path) {
   take_fraction("trainer_idle", 1, stats.trainer_idle);
   if (!fields.failure().empty()) return wrong(fields.failure());
   if (const boost::json::value* const damaged = fields.find("damaged"); damaged != nullptr && damaged->is_array()) {
-    stats.damaged = damaged->get_array().size();
+    stats.damaged_places = damaged->get_array().size();
   }
   stats.slowest_shard = slowest_shard(fields.find("slowest_shards"));
   return stats;
@@ -149,7 +156,7 @@ std::string verdict(const std::vector<RankStats>& ranks) {
 std::string to_text(const std::vector<RankStats>& ranks) {
   std::vector<std::string> heading = {"rank", "rows", "rate", "trainer idle"};
   for (const State& state : kStates) heading.emplace_back(state.heading);
-  heading.insert(heading.end(), {"damaged", "file"});
+  heading.insert(heading.end(), {"lost rows", "file"});
   Table table(std::move(heading), true);
   for (const RankStats& stats : ranks) {
     const double life = stats.life();
@@ -157,11 +164,16 @@ std::string to_text(const std::vector<RankStats>& ranks) {
                                     life > 0 ? human_rate(static_cast<double>(stats.bytes) / life) : "-",
                                     percent(stats.trainer_idle, 1)};
     for (std::size_t state = 0; state != kStates.size(); ++state) row.push_back(percent(stats.share(state), 1));
-    row.push_back(std::to_string(stats.damaged));
+    row.push_back(std::to_string(stats.lost_rows));
     row.push_back(format::visible(stats.file));
     table.add(std::move(row));
   }
-  return table.to_text() + '\n' + verdict(ranks) + '\n';
+  std::string losses;
+  for (const RankStats& stats : ranks) {
+    if (stats.lost_rows == 0) continue;
+    losses += stats.name() + ": " + format::count_of(stats.lost_rows, "row") + " lost to damage\n";
+  }
+  return table.to_text() + '\n' + losses + verdict(ranks) + '\n';
 }
 
 boost::json::value to_json(const std::vector<RankStats>& ranks) {
@@ -176,7 +188,8 @@ boost::json::value to_json(const std::vector<RankStats>& ranks) {
                                        {"seconds", stats.life()},
                                        {"trainer_idle", stats.trainer_idle},
                                        {"shares", std::move(shares)},
-                                       {"damaged", stats.damaged}});
+                                       {"damaged", stats.damaged_places},
+                                       {"lost_rows", stats.lost_rows}});
   }
   return boost::json::object{{"ranks", std::move(list)}, {"verdict", verdict(ranks)}};
 }
@@ -232,7 +245,8 @@ void add_stats(CommandLine& line) {
                       [arguments] { return run(*arguments); });
   flags
       .add("FILE", arguments->files,
-           "Output of `dovetail read --json`, or a reader's stats() as JSON; one file per rank")
+           "Output of `dovetail read --json`, or a reader's stats() as JSON; one file per rank. `trainer idle` is the "
+           "share of its time in which a trainer waited for a batch")
       .required();
   add_json(flags, arguments->json);
 }

@@ -109,6 +109,27 @@ class StatsTest(CommandTest):
         self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
                       run_json("stats", decoding)["verdict"])
 
+    def test_rows_lost_to_damage_are_counted_and_named(self):
+        records = run_json("inspect", self.dataset + "/shard-000001.dvt")["records"]
+        write_file(self.dataset + "/shard-000001.dvt", b"")
+        files = []
+        for rank, policy in enumerate(("empty", "substitute")):
+            path = self.path(f"lossy-{rank}.json")
+            read = run_good("read", self.dataset, "--rank", rank, "--world", 2, "--batch", 8, "--tail", "pad",
+                            "--order", "global", "--on-damage", policy, "--json")
+            files.append(write_file(path, read))
+        compared = run_json("stats", *files)
+        lost = [rank["lost_rows"] for rank in compared["ranks"]]
+        self.assertEqual(sum(lost), records)
+        self.assertTrue(all(lost), lost)
+        self.assertEqual([rank["damaged"] for rank in compared["ranks"]], [1, 1], "places")
+        text = run_good("stats", *files).decode()
+        self.assertIn("lost rows", text.splitlines()[0])
+        for rank, rows in enumerate(lost):
+            self.assertIn(f"\nrank {rank}: {rows} row{'' if rows == 1 else 's'} lost to damage\n", text)
+        good = self.statistics(0)
+        self.assertNotIn("lost to damage", run_good("stats", good).decode())
+
     def test_names_of_files_that_are_not_utf8_leave_the_output_json(self):
         bare = self.statistics(0, os.fsdecode(b"rank-\xff.json"))
         self.assertEqual(run_json("stats", bare)["ranks"][0]["file"], self.path("rank-\ufffd.json"))
