@@ -9,6 +9,7 @@
 
 #include "format/block_bounds.h"
 #include "format/text/count_of.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 
 namespace dovetail::detail {
@@ -16,12 +17,19 @@ namespace dovetail::detail {
 namespace {
 
 /// Folders are packed in order, so each shard has records of few classes.
-std::optional<std::string> class_order(const std::vector<ConvertedSource>& sources, bool shuffled) {
-  const bool several = std::any_of(sources.begin(), sources.end(),
+std::optional<std::string> class_order(const ConvertReport& report, bool shuffled) {
+  constexpr std::uint64_t kMostRows = 32;
+  const bool several = std::any_of(report.sources.begin(), report.sources.end(),
                                    [](const ConvertedSource& source) { return source.classes.size() > 1; });
   if (shuffled || !several) return std::nullopt;
-  return "the shards hold one class after the other; --shuffle packs in random order, and "
-         "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
+  const std::string text = "the shards hold one class after the other; --shuffle packs in random order";
+  if (report.datasets.empty()) return text;  // a part is no dataset yet
+  const DatasetInfo& dataset = report.datasets.front();
+  std::uint64_t records = 0;
+  for (const ShardInfo& shard : dataset.shards) records += shard.records;
+  return text + ", and `dovetail plan " + format::shell_path(dataset.manifest.substr(0, dataset.manifest.rfind('/'))) +
+         " --batch " + std::to_string(std::clamp<std::uint64_t>(records, 1, kMostRows)) +
+         " --shuffle-report --labels label` shows how batches mix them";
 }
 
 /// The run length is derived from the first records, so larger records later make larger runs.
@@ -94,7 +102,7 @@ std::vector<std::string> conversion_notes(const ConvertReport& report, bool shuf
   std::vector<std::string> notes;
   for (const auto& note :
        {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
-        class_order(report.sources, shuffled), large_runs(report, run_bytes), short_runs(report, run_bytes)}) {
+        class_order(report, shuffled), large_runs(report, run_bytes), short_runs(report, run_bytes)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

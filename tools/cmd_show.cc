@@ -147,8 +147,10 @@ void add_show(CommandLine& line) {
   add_output_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Print JSON; with --cat one object per row");
   flags.group("What was read");
-  flags.add("--world", arguments->plan.world,
-            "Number of ranks; optional with --from-state, the listing then has no ranks");
+  flags
+      .add("--world", arguments->plan.world,
+           "Number of ranks; without it and --batch, the listing of --from-state has no ranks")
+      .preset("1");
   add_plan_arguments(flags, arguments->plan);
   flags.add("--epoch", arguments->query.epoch, "The epoch; default: 0, or that of the state");
 }

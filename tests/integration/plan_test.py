@@ -233,8 +233,9 @@ class SavedPlanTest(PlanTest):
         write_file(path, content.replace(b'"dovetail_plan":1', b'"dovetail_plan":2'))
         self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says="version 2")
 
-    def test_world_and_batch_are_needed_without_one(self):
-        self.assert_fails(USAGE, "plan", self.dataset, "--batch", 4, says="--world")
+    def test_a_batch_is_needed_without_one_and_the_world_is_one(self):
+        self.assertEqual(run_good("plan", self.dataset, "--batch", 4),
+                         run_good("plan", self.dataset, "--batch", 4, "--world", 1))
         self.assert_fails(USAGE, "plan", self.dataset, "--world", 4, says="--batch")
 
     def test_sticky_keeps_the_shards_of_a_rank(self):

@@ -120,7 +120,7 @@ class ShowTest(CommandTest):
         flags = ("show", self.dataset, "--world", 2, "--batch", 10)
         self.assert_fails(USAGE, *flags, "--step", 25, says=["--step = 25", "25 steps"])
         self.assert_fails(USAGE, *flags, "--step", 0, "--rank", 2, says="--rank = 2")
-        self.assert_fails(USAGE, "show", self.dataset, "--step", 0, "--batch", 3, says="--world")
+        self.assert_fails(USAGE, "show", self.dataset, "--step", 0, "--world", 2, says="--batch")
 
     def test_the_first_step_is_shown_if_none_is_given(self):
         flags = ("show", self.dataset, "--world", 2, "--batch", 10)

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 import struct
 import tarfile
 import unittest
@@ -232,9 +233,11 @@ class SourcesTest(CommandTest):
         summary = run_json(*convert, self.path("json"))
         self.assertEqual(len(summary["notes"]), 1)
         note = summary["notes"][0]
-        self.assertRegex(note, "one class after the other; --shuffle .*--shuffle-report --labels label")
+        self.assertRegex(note, "one class after the other; --shuffle ")
+        self.assertIn(" plan " + self.path("json") + " --batch 2 --shuffle-report --labels label`", note)
+        self.assertIn(b"labels", run_good(*shlex.split(note.split("`")[1])[1:]))
         text = run_good(*convert, self.path("text")).decode()
-        self.assertTrue(text.endswith(f"\nnote: {note}\n"), text)
+        self.assertTrue(text.endswith("\nnote: " + note.replace(self.path("json"), self.path("text")) + "\n"), text)
         for source, flags in (("photos", ("--labels", "--shuffle", 1)), ("photos", ()), ("one", ("--labels",))):
             with self.subTest(source=source, flags=flags):
                 quiet = ("convert", self.path(source), *flags, "--overwrite", "--to", self.path("quiet"))

@@ -150,13 +150,13 @@ TEST(PlanFileTest, ValuesOfTheWrongKindAreRefused) {
               test::Fails(Errc::unsupported_version));
 }
 
-TEST(PlanRequestTest, WorldAndBatchAreNeeded) {
+TEST(PlanRequestTest, TheWorldIsOneAndTheBatchIsNeeded) {
   PlanFlags flags;
-  flags.batch = 4;
-  EXPECT_THAT(plan_request(flags), test::Fails().saying("--world"));
   flags.world = 4;
-  flags.batch.reset();
-  EXPECT_THAT(plan_request(flags), test::Fails().saying("--batch"));
+  EXPECT_THAT(plan_request(flags), test::Fails(Errc::invalid_option).saying("--batch is required"));
+  flags.world.reset();
+  flags.batch = 4;
+  EXPECT_EQ(plan_request(flags).value().options.world, 1u);
 }
 
 TEST(PlanRequestTest, TheMixesFlagsNeedWeights) {

@@ -46,10 +46,7 @@ struct BenchArguments {
 /// The plan to read. A saved plan or a state determines the options that flags do not set.
 Result<PlanRequest> request_plan(BenchArguments& arguments) {
   PlanFlags& plan = arguments.plan;
-  if (plan.plan_path.empty()) {
-    if (!plan.world) plan.world = 1;
-    if (!plan.batch) plan.batch = kDefaultBatch;
-  }
+  if (plan.plan_path.empty() && !plan.batch) plan.batch = kDefaultBatch;
   return plan_request(plan);
 }
 

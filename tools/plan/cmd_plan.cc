@@ -133,7 +133,7 @@ void add_plan(CommandLine& line) {
       .shown_as("FILE")
       .takes_all();
   flags.group("What is read");
-  flags.add("--world", arguments->plan.world, "Number of ranks; required without --plan");
+  flags.add("--world", arguments->plan.world, "Number of ranks").preset("1");
   add_plan_arguments(flags, arguments->plan);
   flags.add("--epoch", arguments->epoch, "The epoch to plan; default: 0, or that of the state");
 }

@@ -110,10 +110,7 @@ Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> re
     if (!request.saved) request.options = state.options(1, 1);
     request.state = std::move(state);
   }
-  if (!request.saved && (!flags.world || !flags.batch)) {
-    const std::string missing = flags.batch ? "--world is" : flags.world ? "--batch is" : "--world and --batch are";
-    return Error(Errc::invalid_option, missing + " required");
-  }
+  if (!request.saved && !flags.batch) return Error(Errc::invalid_option, "--batch is required");
   DOVETAIL_TRY(take_all(flags, request.options));
   return request;
 }

@@ -52,7 +52,7 @@ struct PlanRequest {
 
 /// Reads the files that the flags name and combines everything. A flag beside a saved plan or a
 /// state is not ignored: the making of the plan checks that they agree.
-/// Errors: `invalid_option` if world or batch are unknown; those of `load_plan` and `read_state`.
+/// Errors: `invalid_option` if the batch is unknown; those of `load_plan` and `read_state`.
 /// A caller that has already read the state passes it as `read`, because a pipe can be read only
 /// once.
 Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read = {});
