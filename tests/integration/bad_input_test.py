@@ -418,7 +418,7 @@ class RequestsTest(CommandTest):
         self.assertIn("RANK", done.stderr.decode())
 
     def test_ranges_that_make_no_sense(self):
-        for text in ("5", "9:3", "a:b", "-1:4", "1:2:3"):
+        for text in ("", "9:3", "a:b", "-1:4", "1:2:3"):
             with self.subTest(range=text):
                 self.assert_fails(USAGE, "cat", self.dataset, f"--range={text}", says="range")
         self.assert_fails(USAGE, "cat", self.dataset, "--range=101:", says="there are only 100 records")

@@ -4,6 +4,7 @@
 
 import json
 import re
+import shlex
 
 from payloads import example
 from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
@@ -102,6 +103,15 @@ class CommandLineTest(CommandTest):
             self.assertEqual(content, self.records[i])
         self.assertIn("|", run_good("inspect", self.dataset, "--record", "37").decode())
 
+    def test_a_record_that_is_an_example_names_the_command_that_shows_it(self):
+        dataset = self.make_dataset([example({"label": [0]}), example({"label": [3], "x": [b"y" * 600]})], name="a b")
+        shown = run_good("inspect", dataset, "--record", 1).decode()
+        commands = [shlex.split(command)[1:] for command in shown.split("`")[1::2]]
+        features = json.loads(run_good(*commands[0]))["feature"]
+        self.assertEqual(features, {"label": [3], "x": ["y" * 600]})
+        self.assertIn(b"y" * 600, run_good(*commands[1]))
+        self.assertNotIn("tf.train.Example", run_good("inspect", self.dataset, "--record", 1).decode())
+
     def test_formats_of_records(self):
         self.assertEqual(run_good("cat", self.dataset, "--format", "raw"), b"".join(self.records))
         self.assertEqual(run_good("cat", self.dataset, "--format", "text"), b"".join(r + b"\n" for r in self.records))
@@ -123,8 +133,8 @@ class CommandLineTest(CommandTest):
 
     def test_ranges_are_half_open_and_cross_shards(self):
         for text, part in (("0:0", slice(0, 0)), ("3:5", slice(3, 5)), ("20:80", slice(20, 80)), (":7", slice(7)),
-                           ("95:", slice(95, None)), (":", slice(None)), ("90:1000", slice(90, None)),
-                           ("100:", slice(0, 0))):
+                           ("7", slice(7, 8)), ("95:", slice(95, None)), (":", slice(None)),
+                           ("90:1000", slice(90, None)), ("100:", slice(0, 0))):
             with self.subTest(range=text):
                 self.assertEqual(run_good("cat", self.dataset, "--range", text, "--format", "tfrecord"),
                                  tfrecord(self.records[part]))

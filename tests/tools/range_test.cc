@@ -15,6 +15,11 @@ TEST(RangeTest, BothEndsMayBeLeftOut) {
   EXPECT_EQ(parse_range(":")->end, std::nullopt);
 }
 
+TEST(RangeTest, ANumberAloneIsOneRecord) {
+  EXPECT_EQ(parse_range("5")->first, 5u);
+  EXPECT_EQ(parse_range("5")->end, 6u);
+}
+
 TEST(RangeTest, ReachesTheLargestNumber) {
   const auto range = parse_range("18446744073709551615:18446744073709551615");
   ASSERT_TRUE(range);
@@ -23,8 +28,8 @@ TEST(RangeTest, ReachesTheLargestNumber) {
 }
 
 TEST(RangeTest, RefusesWhatIsNoRange) {
-  for (const char* text : {"", "5", "5:4", "a:b", "1:2:3", "-1:2", "1:-2", " 1:2", "1:2 ", "+1:2", "0x1:2",
-                           "18446744073709551616:", "1.5:2"}) {
+  for (const char* text : {"", "18446744073709551615", "5:4", "a:b", "1:2:3", "-1:2", "1:-2", " 1:2", "1:2 ", "+1:2",
+                           "0x1:2", "18446744073709551616:", "1.5:2"}) {
     EXPECT_THAT(parse_range(text), test::Fails(Errc::invalid_option)) << text;
   }
 }

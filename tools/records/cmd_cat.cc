@@ -63,7 +63,9 @@ void add_cat(CommandLine& line) {
                       {"dovetail cat data --range 0:3", "dovetail cat data --format tfrecord > data.tfrecord"},
                       [arguments] { return run(*arguments); });
   add_input(flags, arguments->path, arguments->from);
-  flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
+  flags
+      .add("--range", arguments->range,
+           "Records A:B of the dataset, B not included; A:, :B and A, one record, work too")
       .shown_as("A:B");
   add_output_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Write one JSON object per record, with its place");

@@ -15,8 +15,11 @@ Result<IdRange> parse_range(std::string_view text) {
     const auto end = to_end ? std::nullopt : format::parse_number<std::uint64_t>(text.substr(colon + 1));
     if (first && (to_end || (end && *end >= *first))) return IdRange{*first, end};
   }
+  if (const auto only = format::parse_number<std::uint64_t>(text); only && *only != ~std::uint64_t{0}) {
+    return IdRange{*only, *only + 1};
+  }
   return Error(Errc::invalid_option, "--range = " + std::string(text) +
-                                         ": it must be A:B, A: or :B with record numbers A <= B; B is not included");
+                                         ": it must be A:B, A:, :B or A with record numbers A <= B; B is not included");
 }
 
 }  // namespace dovetail::tools

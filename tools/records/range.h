@@ -15,7 +15,7 @@ struct IdRange {
   std::optional<std::uint64_t> end;
 };
 
-/// Parses `A:B`, `A:`, `:B` or `:`. Errors: `invalid_option`.
+/// Parses `A:B`, `A:`, `:B`, `:`, or one number. Errors: `invalid_option`.
 Result<IdRange> parse_range(std::string_view text);
 
 }  // namespace dovetail::tools
