@@ -199,7 +199,9 @@ class Progress {
 
 std::vector<std::string> source_paths(const py::object& sources) {
   std::vector<std::string> paths;
-  for (const py::object& source : to_items("sources", sources, "a list of paths")) {
+  const bool one = PyUnicode_Check(sources.ptr()) || PyBytes_Check(sources.ptr()) || py::hasattr(sources, "__fspath__");
+  if (one) return {to_path("sources", sources).string()};
+  for (const py::object& source : to_items("sources", sources, "a path or a list of paths")) {
     paths.push_back(to_path("a source", source).string());
   }
   return paths;

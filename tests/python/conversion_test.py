@@ -5,6 +5,7 @@
 import io
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -57,6 +58,12 @@ class ConversionTest(ModuleTest):
                 verified = dovetail.verify(self.path("to-" + name))
                 self.assertTrue(verified.ok)
                 self.assertEqual((verified.records, verified.damaged), (count, ()))
+
+    def test_one_path_is_a_list_of_one(self):
+        source = write_file(self.path("a.txt"), b"one\ntwo\n")
+        for number, path in enumerate((source, source.encode(), pathlib.Path(source))):
+            self.assertEqual(dovetail.convert(path, self.path(f"to-{number}")).records, 2)
+            self.assertEqual(dovetail.export_tfrecords(path, self.path(f"to-{number}.tfrecord")).records, 2)
 
     def test_the_report_notes_what_is_probably_not_meant(self):
         source = write_file(self.path("a.csv"), b"a,b\n" + b"1,2\n" * 3 + b"\x1b[2J,2\n")

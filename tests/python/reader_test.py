@@ -66,6 +66,19 @@ class ReaderTest(ModuleTest):
         self.assertEqual(sum(1 for _ in iterator), 25)
         self.assertEqual([next(iterator, None) for _ in range(3)], [None] * 3)  # it stays at its end
 
+    def test_what_is_left_of_an_epoch_is_its_length_less_the_step(self):
+        reader = self.open_reader(self.make_dataset(), epochs=1)
+        for _ in range(7):
+            reader.next()
+        for world in (1, 2):
+            resumed = self.open_reader(self.path("dataset"), state=reader.state_dict(), rank=0, world=world, epochs=1)
+            left = len(resumed) - resumed.step
+            self.assertEqual(sum(1 for _ in resumed), left)
+
+    def test_a_reader_is_no_iterator_and_names_the_call(self):
+        with self.assertRaisesRegex(TypeError, r"reader.next\(\) gives the next batch"):
+            next(self.open_reader(self.make_dataset()))
+
     def test_iterating_behind_the_last_epoch_is_a_warning(self):
         reader = self.open_reader(self.make_dataset(), epochs=2)
         says = "the reader ended with epoch 1, as epochs=2 asks.*without epochs="
