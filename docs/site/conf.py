@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # How Sphinx builds the site; scripts/docs.py gives it the pages.
+import ast
 import logging
 import os
 
@@ -46,5 +47,45 @@ def show_programs(_app, _what, _name, _thing, _options, lines):
             lines[i:i] = ["::", ""]
 
 
+def keep_colons(_app, what, _name, _thing, _options, lines):
+    """Of a property, text before a colon in the first line is no type: that line is now an empty comment."""
+    if what == "property":
+        lines[:0] = ["..", ""]
+
+
+def stub_signatures():
+    """Parameters and result of what the compiled module has, by `name` or `Class.name`, as in its stub."""
+    import dovetail
+
+    def one(function, first):
+        given = function.args
+        given.args = given.args[first:]
+        for argument in (*given.args, *given.kwonlyargs):
+            argument.annotation = None
+        return f"({ast.unparse(given)})", None if function.name == "__init__" else ast.unparse(function.returns)
+
+    path = os.path.join(os.path.dirname(dovetail.__file__), "_dovetail.pyi")
+    with open(path, encoding="utf-8") as file:
+        stub = ast.parse(file.read()).body
+    found = {thing.name: one(thing, 0) for thing in stub if isinstance(thing, ast.FunctionDef)}
+    for of in (thing for thing in stub if isinstance(thing, ast.ClassDef)):
+        for thing in (thing for thing in of.body if isinstance(thing, ast.FunctionDef)):
+            is_static = any(isinstance(by, ast.Name) and by.id == "staticmethod" for by in thing.decorator_list)
+            name = of.name if thing.name == "__init__" else f"{of.name}.{thing.name}"
+            found[name] = one(thing, 0 if is_static else 1)
+    return found
+
+
+def show_stub_signature(app, _what, name, thing, _options, _signature, _result):
+    """pybind11 writes `object` and `**kwargs`; the stub has the real types, options and defaults."""
+    if getattr(thing, "__module__", None) != "dovetail._dovetail":
+        return None
+    if not hasattr(app, "stub_signatures"):
+        app.stub_signatures = stub_signatures()
+    return app.stub_signatures.get(name.split(".", 1)[1])
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", show_programs, priority=100)
+    app.connect("autodoc-process-docstring", keep_colons, priority=200)
+    app.connect("autodoc-process-signature", show_stub_signature)

@@ -27,6 +27,69 @@ namespace dovetail::python {
 
 namespace {
 
+constexpr const char* kConvertDoc =
+    R"(Packs sources of other formats into a dataset. Stopped anywhere, the same call goes on where it was.
+
+Args:
+    sources: files and folders, or one path; their records follow each other.
+    folder: of the dataset, which appears as a whole; until then all is in the folder with ".partial" after its name.
+    progress: called now and then with (share done, records, raw bytes), from another thread; False cancels, and what it
+        raises is raised.
+    format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
+    records: "automatic", "raw" or "example": tf.train.Examples, whose features become columns.
+    on_error: "fail" or "skip".
+    labels: whether the folders of files are their labels.
+    classes: names of labels in the order of their numbers; by default those there are, in bytewise order.
+    include: patterns of the files of a folder that are taken, by name, or with a slash by path.
+    exclude: patterns of the files of a folder that are left out.
+    csv_delimiter: one character; by default a comma, and a tab for .tsv.
+    csv_header: whether the first row names the columns.
+    csv_types: "bytes", "int64" or "real" by the name of a column; by default as the values are.
+    csv_nulls: values that mean a missing number, besides NA, N/A, n/a, #N/A, <NA>, NULL, null and None.
+    range: (first, end), only these records of a dataset.
+    sample: the share of the records of a dataset that is kept.
+    sample_seed: selects them.
+    shards: exactly so many; 0 goes by shard_bytes.
+    shuffle_seed: shuffles all records.
+    split: "train=0.9,val=0.1" makes a dataset of each share.
+    split_seed: deals the records to the shares.
+    part: (number, parts), only those shards, for `merge`.
+    jobs: threads that read, and threads that encode; 0 uses all cores.
+    memory_bytes: for the records of a shuffle.
+    resume: whether what an earlier call left is continued.
+    shard_bytes: raw bytes after which a shard is closed.
+    schema: the columns that features become; "infer" reads the sources once more for them.
+)";
+
+constexpr const char* kConvertResults = R"(
+Returns:
+    A `ConvertReport`.
+
+Raises:
+    DamagedError: for a source that is not what it promises, with file and offset.
+    UsageError, StorageError, CancelledError: with the file.
+    BusyError: where another call works on it.)";
+
+constexpr const char* kExportDoc =
+    R"(Writes records in their order as TFRecord files, as `dovetail convert --to-tfrecord` does.
+
+`convert` describes the options that are not listed here.
+
+Args:
+    sources: one dataset, or files and folders of other formats.
+    target: a name that ends as TFRecord files do makes one file; any other is a folder for several.
+    compression: "none", "gzip", "zlib" or "snappy"; by default as the name of a single file ends.
+    overwrite: replaces existing files of these names.
+    shards: how many files; by default one for each shard of a dataset, and one for other sources.
+    max_record_bytes: of the longest record that is accepted.
+
+Returns:
+    An `ExportReport`. Ctrl-C, or an error, leaves no file.
+
+Raises:
+    UsageError, DamagedError, StorageError: with the file.
+    CancelledError: where `progress` returns False.)";
+
 void set_csv_delimiter(ConvertOptions& options, const char* name, py::handle given) {
   const auto text = to_option<std::string>(name, given);
   if (text.size() != 1) refuse(std::string(name) + " must be one character");
@@ -271,57 +334,10 @@ py::object merge_parts(const py::object& folder_given, const py::object& overwri
 
 void bind_conversion(py::module_& module) {
   module.def("convert", convert_sources, py::arg("sources"), py::arg("folder"), py::kw_only(),
-             py::arg("progress") = py::none(),
-             R"(Packs sources of other formats into a dataset. Stopped anywhere, the same call goes on where it was.
-
-Args:
-    sources: files and folders; their records follow each other.
-    folder: of the dataset, which appears as a whole; until then all is in the folder with ".partial" after its name.
-    progress: called now and then with (share done, records, raw bytes), from another thread; False cancels, and what it
-        raises is raised.
-    format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
-    records: "automatic", "raw" or "example"; labels: whether folders name labels; classes: their names in the order of
-        their numbers, by default those there are in bytewise order.
-    include, exclude: of folders, patterns of the files that are taken, and of what is left out: by name, or with a slash
-        by path.
-    csv_delimiter: one character, by default a comma, and a tab for .tsv; csv_header: whether the first row names the columns,
-        by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are;
-        csv_nulls: values that mean a missing number, besides NA, N/A, n/a, #N/A, <NA>, NULL, null and None.
-    range: (first, end), only these records of a dataset; sample: the share of them that is kept, by sample_seed.
-    on_error: "fail" or "skip".
-    schema: columns of the features; "infer" reads the sources once more for them.
-    shards: exactly so many; None goes by shard_bytes.
-    shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.
-    part: (number, parts): only those shards, for `merge`.
-    jobs, memory_bytes: threads, and bytes for a shuffle.
-    resume: whether what an earlier call left is continued.
-    and the options of `DatasetWriter` but `expected_records` and `encode_threads`.
-
-Returns:
-    A `ConvertReport`.
-
-Raises:
-    DamagedError: for a source that is not what it promises, with file and offset; UsageError, StorageError; BusyError where
-    another call works on it; CancelledError.)");
+             py::arg("progress") = py::none(), with_packing_doc(kConvertDoc, kConvertResults).c_str());
   module.def("export_tfrecords", export_sources, py::arg("sources"), py::arg("target"), py::kw_only(),
              py::arg("progress") = py::none(), py::arg("compression") = py::none(), py::arg("overwrite") = false,
-             R"(Writes records in their order as TFRecord files, as `dovetail convert --to-tfrecord` does.
-
-Args:
-    sources: one dataset, or files and folders of other formats.
-    target: a name that ends as TFRecord files do makes one file; any other is a folder for several.
-    compression: "none", "gzip", "zlib" or "snappy"; by default what the name of a single file says.
-    overwrite: replaces existing files of these names.
-    shards: how many files; by default one for each shard of a dataset, and one for other sources.
-    max_record_bytes: of the longest record that is accepted.
-    progress, format, records, on_error, labels, classes, include, exclude, range, sample, sample_seed, jobs and those of
-        CSV: see `convert`.
-
-Returns:
-    An `ExportReport`. Ctrl-C, or an error, leaves no file.
-
-Raises:
-    UsageError, DamagedError, StorageError: with the file; CancelledError.)");
+             kExportDoc);
   module.def("merge", merge_parts, py::arg("folder"), py::kw_only(), py::arg("overwrite") = false,
              R"(Makes one dataset of the parts that were converted to a folder.
 

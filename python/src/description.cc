@@ -151,8 +151,8 @@ Of texts that are not UTF-8, which other writers may have left, the bytes that a
 `Dataset.describe` is of a dataset.
 
 Raises:
-    MissingFileError, StorageError, DamagedError: with file and offset. UsageError: for a folder, and for a file of
-    another kind.)");
+    MissingFileError, StorageError, DamagedError: with file and offset.
+    UsageError: for a folder, and for a file of another kind.)");
 }
 
 }  // namespace dovetail::python

@@ -146,8 +146,11 @@ Raises:
 Args:
     path: of the TFRecord file. For many files call it on several threads: it releases the interpreter lock.
     overwrite: replaces an index even if it fits the file.
-    write_dali, check_dali: writes PATH.idx, the text index of DALI, or compares it with the file.
-    block_bytes: records that are checked together; run_bytes: of a run; run_records: 0 follows from run_bytes.
+    write_dali: writes PATH.idx, the text index of DALI.
+    check_dali: compares PATH.idx with the file.
+    block_bytes: records that are checked together.
+    run_bytes: records that are read together.
+    run_records: the same as a number of records; 0 goes by run_bytes.
 
 Returns:
     An `IndexReport`. Ctrl-C, or an error, leaves no new index.

@@ -36,6 +36,19 @@ void set_metadata(WriterOptions& options, const char* name, py::handle given) {
   }
 }
 
+// `schema` is left to the caller: `convert` can infer it.
+constexpr const char* kPackingDoc = R"(    codec: "none", "snappy" or "zstd".
+    codec_level: of zstd, 1 to 19.
+    block_bytes: records that are compressed together.
+    run_bytes: records that are read together.
+    run_records: the same as a number of records; 0 goes by run_bytes.
+    dataset_id: 32 hex digits, for output that is reproducible; random by default.
+    record_type: text that describes a record, kept in the file.
+    metadata: texts by name, kept in the file.
+    max_record_bytes: larger records are refused.
+    overwrite: whether what is there may be replaced.
+)";
+
 constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"codec", set_word<format::kCodecWords, &WriterOptions::codec>},
     {"codec_level", set_field<&WriterOptions::codec_level>},
@@ -68,6 +81,10 @@ DatasetId to_dataset_id(const char* name, py::handle given) {
 
 bool set_packing_option(WriterOptions& options, const std::string& name, py::handle given) {
   return name != kShardNumber && set_option<WriterOptions>(kShardSetters, options, name, given);
+}
+
+std::string with_packing_doc(const char* head, const char* tail) {
+  return std::string(head) + kPackingDoc + tail;
 }
 
 std::string packing_option_names() {

@@ -18,6 +18,8 @@ DatasetId to_dataset_id(const char* name, pybind11::handle given);
 
 /// Sets one option for packing shards. Returns false if there is no such option.
 bool set_packing_option(WriterOptions& options, const std::string& name, pybind11::handle given);
+/// A docstring: `head` ends with entries of "Args:", then those of these options follow, then `tail`.
+std::string with_packing_doc(const char* head, const char* tail);
 /// The names of these options as a list for messages.
 std::string packing_option_names();
 

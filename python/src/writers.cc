@@ -189,19 +189,18 @@ constexpr const char* kWriterDoc =
     R"(Writes one shard. The file is there once it is finished: by `finish()`, or at the end of a `with` that has not called it.
 One that is dropped before has written nothing, which is a ResourceWarning.
 
-Args:
-    path: of the file.
-    codec: "none", "snappy" or "zstd"; codec_level: of zstd, 1 to 19.
-    block_bytes, run_bytes, run_records: how records are packed; None chooses.
-    dataset_id: 32 hex digits, for output that is reproducible; shard_number: of the dataset.
-    record_type, schema, metadata: kept in the file; metadata are texts by name.
-    max_record_bytes: larger records are refused.
-    overwrite: whether a file may be there.
-
 Records are bytes or bytes-like, contiguous. Threads may share a writer; they wait for each other.
 
+Args:
+    path: of the file.
+    shard_number: of the dataset.
+    schema: the columns that features become.
+)";
+
+constexpr const char* kWriterErrors = R"(
 Raises:
-    UsageError, StorageError: with the file. The first failure is final. ClosedError: after the end, or in a forked child.)";
+    UsageError, StorageError: with the file. The first failure is final.
+    ClosedError: after the end, or in a forked child.)";
 
 constexpr const char* kDatasetWriterDoc =
     R"(Writes a folder of shards and a manifest. It appears as a whole; otherwise as `Writer`.
@@ -209,14 +208,16 @@ constexpr const char* kDatasetWriterDoc =
 Args:
     folder: of the dataset, with nothing else in it.
     shard_bytes: raw bytes after which a shard is closed; 0 leaves that to `next_shard()`.
-    shards, expected_records: exactly so many shards for so many records.
-    encode_threads: that compress; None chooses.
-    codec and so on: see `Writer`.)";
+    shards: exactly so many, with expected_records; 0 goes by shard_bytes.
+    expected_records: how many records the shards share.
+    encode_threads: that compress; 0 uses all cores.
+    schema: the columns that features become, for `Reader(columns=True)`.
+)";
 
 template <class Writer>
 py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* doc) {
   using Bound = Guarded<Writer>;
-  return py::class_<Bound>(module, kClass<Writer>, doc)
+  return py::class_<Bound>(module, kClass<Writer>, with_packing_doc(doc, kWriterErrors).c_str())
       .def(
           "append", &Bound::append, py::arg("record"),
           R"(Adds one record, which may be empty. Errors: TypeError unless it is bytes-like, UsageError above max_record_bytes.)")

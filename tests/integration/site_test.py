@@ -3,8 +3,10 @@
 """The site of the documentation: it builds without warnings, holds every page and header, and its check finds dead
 links."""
 
+import html
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +47,13 @@ class SiteTest(unittest.TestCase):
             for name in filter(docs.can_import, docs.MODULES):
                 self.assertIn(f"api/{name}.html", home)
                 self.assertIn("Raises", read(site, "api", name + ".html"))
+            if docs.can_import("dovetail"):
+                module = re.sub("<[^>]+>", "", read(site, "api", "dovetail.html"))
+                for text in ("dovetail.DatasetWriter(folder, *, shard_bytes=268435456,",
+                             ", overwrite=False) → ConvertReport",
+                             "dovetail.Dataset(path, *, allow_outside=False",
+                             "\nThe status of each row, uint8 [rows]: EMPTY"):
+                    self.assertIn(text, html.unescape(module).replace("\xa0", " "))
             for contract in ("Delivers one rank", ">Ownership<", "the first failure stops the reader"):
                 self.assertTrue(contract in reader, contract)
 

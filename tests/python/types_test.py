@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types and texts: strict mypy passes over package and user, the stub fits the module, and all is documented."""
 
+import ast
 import inspect
 import os
 import subprocess
@@ -95,6 +96,17 @@ class TypeTest(ModuleTest):
         sources = [name for name in os.listdir(PACKAGE) if name.endswith((".py", ".pyi")) and name not in without]
         done = self.mypy("mypy", "--strict", *(os.path.join(PACKAGE, name) for name in sorted(sources)))
         self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_every_option_has_its_own_line_and_a_default(self):
+        with open(os.path.join(PACKAGE, "_dovetail.pyi"), encoding="utf-8") as file:
+            stub = {thing.name: thing for thing in ast.parse(file.read()).body if hasattr(thing, "name")}
+        for name in ("Writer", "DatasetWriter", "convert", "index", "recover"):
+            function = stub[name].body[1] if isinstance(stub[name], ast.ClassDef) else stub[name]
+            self.assertEqual(function.name, "__init__" if function is not stub[name] else name)
+            for option, preset in zip(function.args.kwonlyargs, function.args.kw_defaults):
+                with self.subTest(of=name, option=option.arg):
+                    self.assertRegex(getattr(dovetail, name).__doc__, rf"(?m)^    {option.arg}: \S")
+                    self.assertNotEqual(ast.unparse(preset), "...")
 
     def test_the_stub_fits_the_module(self):
         allowed = write_file(self.path("allowed"), "\n".join(ALLOWED).encode())
