@@ -10,6 +10,13 @@
 
 namespace dovetail::detail {
 
+namespace {
+
+constexpr const char* kRemedy =
+    "; `dovetail verify` lists all damage, and on_damage = substitute or empty goes on without the lost rows";
+
+}  // namespace
+
 Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity, const LargestRecord& largest) {
   return Error(Errc::batch_too_large,
                "step " + std::to_string(step.step) + " of epoch " + std::to_string(step.epoch) + " needs at least " +
@@ -23,7 +30,7 @@ Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t en
   const std::string text = failure.detail() + (failure.detail().empty() ? "" : "; ") + "records [" +
                            std::to_string(first) + ", " + std::to_string(end) + ") of the shard, needed by rank " +
                            std::to_string(rank) + " at step " + std::to_string(step) + " of epoch " +
-                           std::to_string(epoch);
+                           std::to_string(epoch) + kRemedy;
   const Error needed(failure.code(), text);
   return failure.offset() ? needed.at(failure.path(), *failure.offset()) : needed.in_file(failure.path());
 }

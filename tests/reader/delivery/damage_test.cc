@@ -17,6 +17,11 @@ namespace {
 
 const SampleShape kShape{.shard_records = {200, 200}, .min_bytes = 1};
 
+using ::testing::EndsWith;
+
+constexpr const char* kRemedy =
+    "; `dovetail verify` lists all damage, and on_damage = substitute or empty goes on without the lost rows";
+
 class DamageTest : public FolderTest {
  protected:
   DamageTest() : dataset_(make_sample(folder_.path("data"), kShape)) {}
@@ -148,6 +153,7 @@ TEST_F(DamageTest, AVanishedShardIsAnErrorOrLostRowsAsAsked) {
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
   EXPECT_THAT(batch, Fails(ErrorKind::io).in(dataset_.shard_path(1)));
+  EXPECT_THAT(batch.error().detail(), EndsWith(kRemedy));
 
   ReaderStats stats;
   const Seen seen = read(options(OnDamage::empty), &stats);
