@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail index`: makes shards of TFRecord files where they are.
+#include <glob.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -62,18 +64,23 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
          format::human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " already had a good index\n" : "\n");
 }
 
-Result<void> check_files(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    DOVETAIL_TRY(check_local(file));
+/// Expands patterns that the shell has left, as it would.
+Result<std::vector<std::string>> expand(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    DOVETAIL_TRY(check_local(path));
     std::error_code unknown;
-    if (format::has_wildcard(file) && !std::filesystem::exists(file, unknown)) {
-      return Error(Errc::empty_input,
-                   "no such file; the shell expands a pattern only if it matches files and is not "
-                   "quoted")
-          .in_file(file);
+    if (!format::has_wildcard(path) || std::filesystem::exists(path, unknown)) {
+      files.push_back(path);
+      continue;
     }
+    ::glob_t found{};
+    const bool matches = ::glob(path.c_str(), 0, nullptr, &found) == 0;
+    if (matches) files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    ::globfree(&found);
+    if (!matches) return Error(Errc::empty_input, "no file matches the pattern").in_file(path);
   }
-  return {};
+  return files;
 }
 
 std::vector<TfrecordToIndex> files_of(const IndexArguments& arguments) {
@@ -98,7 +105,7 @@ Result<std::vector<TfrecordIndexReport>> index_with_progress(IndexArguments& arg
 }
 
 Result<int> run(IndexArguments& arguments) {
-  DOVETAIL_TRY(check_files(arguments.files));
+  DOVETAIL_ASSIGN(arguments.files, expand(arguments.files));
   catch_interrupts();
   DOVETAIL_ASSIGN(const auto reports, index_with_progress(arguments));
   if (!arguments.json) return print(to_text(reports));
@@ -114,7 +121,10 @@ void add_index(CommandLine& line) {
   Flags flags = line.subcommand("index", "Make TFRecord files usable as shards: write an index beside each",
                                 {"dovetail index train.tfrecord", "dovetail index train.tfrecord --overwrite --json"},
                                 [arguments] { return run(*arguments); });
-  flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();
+  flags
+      .add("FILE", arguments->files,
+           "Uncompressed TFRecord files, or quoted patterns; an index that fits its file is kept")
+      .required();
   flags.add("--overwrite", arguments->jobs.overwrite, "Replace an index even if it fits its file");
   flags.add("--write-dali", arguments->write_dali, "Also write FILE.idx, the text index that DALI reads");
   flags.add("--check-dali", arguments->check_dali, "Compare FILE.idx, made by DALI's tfrecord2idx, with the file");

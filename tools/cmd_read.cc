@@ -295,7 +295,11 @@ void add_read(CommandLine& line) {
                                  "dovetail read data --rank 0 --world 8 --batch 16 --steps 2 --state-out state"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
-  flags.add("--ids", arguments->ids_path, "Write one line per row: step row shard record status").shown_as("FILE");
+  flags
+      .add("--ids", arguments->ids_path,
+           "Write one line per row: step row shard record status; an id in the dataset is the record plus all records "
+           "of earlier shards")
+      .shown_as("FILE");
   add_json(flags, arguments->json);
   flags.group("What is read");
   flags.add("--rank", arguments->rank, "This rank, from 0; default: the launcher's variables");

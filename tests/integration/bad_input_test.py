@@ -373,7 +373,11 @@ class RequestsTest(CommandTest):
 
     def test_an_index_of_a_folder_or_of_a_pattern(self):
         self.assert_fails(USAGE, "index", self.dataset, says=[self.dataset, "this is a folder", "*.tfrecord"])
-        self.assert_fails(USAGE, "index", self.path("*.tfr"), says=[self.path("*.tfr"), "not quoted"])
+        self.assert_fails(USAGE, "index", self.path("*.tfr"), says=[self.path("*.tfr"), "no file matches"])
+        for name in ("a.tfr", "b.tfr"):
+            write_file(self.path(name), tfrecord(make_records(20, seed=23)))
+        indexed = run_json("index", self.path("*.tfr"), self.path("b.tfr"))["files"]
+        self.assertEqual([file["index"] for file in indexed], [self.path(f"{name}.tfr.dvi") for name in "ab"])
 
     def test_addresses_are_no_files(self):
         away = "s3://bucket/name"
