@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -102,7 +103,9 @@ Result<void> Conversion::plan() {
   const bool json = source.records == RecordForm::example && line_->sources().front().format == SourceFormat::jsonl;
   if (options_.infer_schema || (json && !shard_.schema)) {
     ProgressMeter meter(options_.progress, line_->bytes(), 0);
-    DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, jobs(), [&] { return meter.cancelled(); }));
+    DOVETAIL_ASSIGN(auto inferred, infer_schema(*line_, jobs(), [&] { return meter.cancelled(); }));
+    shard_.schema = std::move(inferred.schema);
+    if (!inferred.note.empty()) notes_.push_back(std::move(inferred.note));
   }
   DOVETAIL_ASSIGN(auto surveyed,
                   survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
@@ -240,6 +243,7 @@ Result<WholePart> Conversion::write_part() {
   shards.progress = options_.progress;
   shards.tally = &*tally_;
   shards.skips = &skips_;
+  shards.changed = &changed_;
   for (std::size_t i = 0; i != split_->outputs(); ++i) {
     DOVETAIL_ASSIGN(auto folder, staging_->output(split_->name(i)));
     DOVETAIL_TRY(tally_->find(i, *folder, dataset_id_));
@@ -303,6 +307,15 @@ Error Conversion::advised(const Error& error, const std::string& advice) const {
 void Conversion::add_input(ConvertReport& report) const {
   report.input_bytes = line_->bytes();
   report.files = line_->files();
+  report.schema = shard_.schema;
+  report.notes = notes_;
+  if (std::string note = changed_.note(); !note.empty()) report.notes.push_back(std::move(note));
+  if (!shard_.schema && line_->sources().front().format == SourceFormat::tar &&
+      line_->sources().front().record_type == "example") {
+    report.notes.emplace_back(
+        "the dataset has no schema, so readers must name their columns; --schema infer finds one");
+  }
+  for (std::string& note : report.notes) note = files_->renamed(note);
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
     report.formats.push_back(source.format);
@@ -332,8 +345,9 @@ Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& o
     auto report = detail::Conversion(folder, options).run();
     if (report) {
       const WriterOptions& shard = options.writer.shard;
-      report->notes = detail::conversion_notes(*report, options.shuffle_seed.has_value(),
-                                               shard.run_records == 0 ? shard.run_bytes : 0);
+      auto notes = detail::conversion_notes(*report, options.shuffle_seed.has_value(),
+                                            shard.run_records == 0 ? shard.run_bytes : 0);
+      std::move(notes.begin(), notes.end(), std::back_inserter(report->notes));
       return report;
     }
     // The error of running out of memory for the output names no file.

@@ -9,6 +9,7 @@
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
 
+#include "convert/changed_numbers.h"
 #include "convert/conversion_spec.h"
 #include "convert/input_files.h"
 #include "convert/input_line.h"
@@ -65,6 +66,8 @@ class Conversion {
   std::optional<Staging> staging_;
   std::optional<FileLock> part_lock_;
   SkipCount skips_;
+  ChangedNumbers changed_;
+  std::vector<std::string> notes_;
   std::optional<InputFiles> files_;
   std::optional<InputLine> line_;
   InputIdentity input_;  // taken when the line was laid out

@@ -16,10 +16,12 @@
 
 #include <dovetail/features.h>
 
+#include "convert/record_shapes.h"
 #include "convert/workers.h"
 #include "format/example/example_wire.h"
 #include "format/text/count_of.h"
 #include "format/text/json_remedy.h"
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
@@ -98,6 +100,8 @@ class FeaturePass {
     return report;
   }
 
+  /// See `RecordShapes::all`.
+  std::vector<const RecordShape*> shapes() const { return shapes_.all(); }
   /// The number of a record in the whole line.
   std::uint64_t number_of(std::uint64_t id) const {
     return std::accumulate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(id / kShareIds),
@@ -122,26 +126,29 @@ class FeaturePass {
 
   void work(FailureGate& gate) {
     FeatureCollector collector;
+    RecordShapes shapes;
     std::optional<std::uint64_t> without_features;
     LineCursor cursor(line_);
     cursor.watch(cancelled_);
     for (std::uint32_t share = next_++; share < shares() && !gate.stops(share); share = next_++) {
-      if (auto read = read_share(cursor, share, gate, collector, without_features); !read) {
+      if (auto read = read_share(cursor, share, gate, collector, shapes, without_features); !read) {
         gate.fail(share, read.error());
         break;
       }
     }
     const std::lock_guard lock(mutex_);
     all_.merge(collector);
+    shapes_.merge(shapes);
     if (!without_features_) without_features_ = without_features;
   }
 
   Result<void> read_share(LineCursor& cursor, std::uint32_t share, const FailureGate& gate, FeatureCollector& collector,
-                          std::optional<std::uint64_t>& without_features) {
+                          RecordShapes& shapes, std::optional<std::uint64_t>& without_features) {
     DOVETAIL_TRY(cursor.seek(line_.begin_of(share, shares())));
     const std::uint64_t end = line_.begin_of(share + 1, shares());
     std::uint64_t id = share * kShareIds;
     for (; cursor.has_record() && cursor.place() < end && !gate.stops(share); ++id) {
+      shapes.add(id, cursor);
       if (has_no_features(cursor.record())) {
         without_features = id;
       } else {
@@ -159,24 +166,43 @@ class FeaturePass {
   std::vector<std::uint64_t> records_;  // in each share
   std::atomic<std::uint32_t> next_{0};
   std::mutex mutex_;
-  FeatureCollector all_;  // guarded by `mutex_` while threads run
+  // Guarded by `mutex_` while threads run.
+  FeatureCollector all_;
+  RecordShapes shapes_;
   std::optional<std::uint64_t> without_features_;
 };
 
 /// The error for the first record that is no Example, with its number in the line.
-Result<Schema> no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t id, const Error& reason) {
+Error no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t id, const Error& reason) {
   LineCursor cursor(line);
-  DOVETAIL_ASSIGN(const bool found, pass.find(cursor, id));
-  if (!found) return cannot_infer(reason.detail());
+  const auto found = pass.find(cursor, id);
+  if (!found) return found.error();
+  if (!*found) return cannot_infer(reason.detail());
   FeatureCollector again;
   again.add(pass.number_of(id), cursor.record());
   const FeaturesReport report = again.report();
   return cannot_infer(report.first_other.value_or(reason).detail());
 }
 
+/// As JSON has it: "1", 1 or 0.5.
+std::string first_value(ByteView record, const std::string& name) {
+  format::ExampleFeatures features;
+  if (!features.parse(record)) return {};
+  const format::FeatureView* const feature = features.find(name);
+  if (feature == nullptr) return {};
+  format::FeatureValues values(*feature);
+  ByteView text;
+  float real = 0;
+  std::int64_t whole = 0;
+  if (feature->kind == format::FeatureKind::bytes && values.next(text)) return shown(as_chars(text));
+  if (feature->kind == format::FeatureKind::floats && values.next(real)) return format::shortest(real);
+  if (feature->kind == format::FeatureKind::ints && values.next(whole)) return std::to_string(whole);
+  return {};
+}
+
 /// The error for a feature that needs a column and has none.
-Result<Schema> no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
-                         const FeaturePass& pass) {
+Error no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
+                const FeaturePass& pass) {
   std::string why = "the feature " + shown(name) + " cannot be a column: ";
   const char* separator = "";
   for (const FeatureStats* stats : kinds) why += std::exchange(separator, ", ") + text_of(*stats);
@@ -188,10 +214,16 @@ Result<Schema> no_column(const std::string& name, const std::vector<const Featur
     return records_with_values(*a) < records_with_values(*b);
   });
   LineCursor cursor(line);
-  DOVETAIL_ASSIGN(const bool found, pass.find(cursor, rarest.first_record));
-  const std::uint64_t number = pass.number_of(rarest.first_record);
-  why += "; " + std::string(to_text(rarest.kind)) + " first in record " + std::to_string(number);
-  if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());
+  const auto sought = pass.find(cursor, rarest.first_record);
+  if (!sought) return sought.error();
+  const bool found = *sought;
+  why += "; " + std::string(to_text(rarest.kind)) + " first in ";
+  if (found && cursor.line() != 0) {
+    why += "line " + std::to_string(cursor.line()) + ": " + first_value(cursor.record(), name);
+  } else {
+    why += "record " + std::to_string(pass.number_of(rarest.first_record));
+    if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());
+  }
   const bool numbers = kinds.front()->kind != ValueKind::bytes;
   if (numbers) why += "; a column of both needs lists of one length, and no number beyond 2^53";
   why += numbers ? "; name the columns in a schema, or give the feature one kind" : "; give the feature one kind";
@@ -202,9 +234,66 @@ Result<Schema> no_column(const std::string& name, const std::vector<const Featur
   return found ? error.at(cursor.file(), cursor.offset()) : error;
 }
 
+std::string place_of(const RecordShape& shape, const FeaturePass& pass) {
+  if (shape.line != 0) return "line " + std::to_string(shape.line) + " of " + shape.file;
+  return "record " + std::to_string(pass.number_of(shape.first)) + ", in " + shape.file;
+}
+
+std::uint64_t records_in(const std::vector<const RecordShape*>& shapes) {
+  return std::accumulate(shapes.begin(), shapes.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const RecordShape* shape) { return sum + shape->records; });
+}
+
+template <class Condition>
+std::vector<const RecordShape*> shapes_where(const FeaturePass& pass, const Condition& condition) {
+  std::vector<const RecordShape*> shapes = pass.shapes();
+  std::erase_if(shapes, [&](const RecordShape* shape) { return !condition(*shape); });
+  return shapes;
+}
+
+/// The error for a member of JSON that is an object in some lines and something else in others. It
+/// would become several columns.
+Result<void> check_objects(const Schema& schema, const FeaturePass& pass) {
+  for (const Column& column : schema.columns) {
+    for (std::size_t dot = column.name.find('.'); dot != std::string::npos; dot = column.name.find('.', dot + 1)) {
+      const std::string outer = column.name.substr(0, dot);
+      if (!schema.find(outer)) continue;
+      const auto objects = shapes_where(pass, [&](const RecordShape& shape) { return shape.has(column.name); });
+      const auto others = shapes_where(pass, [&](const RecordShape& shape) { return shape.has(outer); });
+      // In one line, `a` and `a.b` are two members.
+      const bool both =
+          std::any_of(objects.begin(), objects.end(), [&](const auto* shape) { return shape->has(outer); });
+      if (both || objects.empty() || others.empty()) continue;
+      return cannot_infer(
+          "the member " + shown(outer) + " is an object in " + format::count_of(records_in(objects), "record") +
+          ", first in " + place_of(*objects.front(), pass) + ", and none in " +
+          format::count_of(records_in(others), "record") + ", first in " + place_of(*others.front(), pass) +
+          "; name the columns in a schema, or give the member one kind");
+    }
+  }
+  return {};
+}
+
+/// Names columns that some records lack.
+std::string note_of(const Schema& schema, const FeaturePass& pass) {
+  constexpr std::size_t kMostShown = 3;
+  std::string note;
+  std::size_t found = 0;
+  for (const Column& column : schema.columns) {
+    if (!column.fallback) continue;
+    const auto lack = shapes_where(pass, [&](const RecordShape& shape) { return !shape.has(column.name); });
+    if (lack.empty() || ++found > kMostShown) continue;
+    const std::string value = column.ragged ? "[]" : column.fallback->empty() ? "\"\"" : *column.fallback;
+    note += (note.empty() ? "" : "; ") + format::visible(format::shortened(column.name, kShownName)) +
+            " lacks a value in " + format::count_of(records_in(lack), "record") + ", first in " +
+            place_of(*lack.front(), pass) + ": rows get " + value;
+  }
+  return found > kMostShown ? note + "; so do " + format::count_of(found - kMostShown, "more column") : note;
+}
+
 }  // namespace
 
-Result<Schema> infer_schema(const InputLine& line, unsigned jobs, const std::function<bool()>& cancelled) {
+Result<InferredSchema> infer_schema(const InputLine& line, unsigned jobs, const std::function<bool()>& cancelled) {
   FeaturePass pass(line, jobs, cancelled);
   DOVETAIL_ASSIGN(FeaturesReport report, pass.run());
   if (report.first_other) return no_example(pass, line, report.first_other_record, *report.first_other);
@@ -223,7 +312,11 @@ Result<Schema> infer_schema(const InputLine& line, unsigned jobs, const std::fun
     return no_column(name, kinds, line, pass);
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
-  return std::move(report.schema);
+  if (line.sources().front().format == SourceFormat::jsonl) {
+    DOVETAIL_TRY(check_objects(report.schema, pass));
+  }
+  std::string note = note_of(report.schema, pass);
+  return InferredSchema{std::move(report.schema), std::move(note)};
 }
 
 }  // namespace dovetail::detail

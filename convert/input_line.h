@@ -112,6 +112,9 @@ class LineCursor {
   SkipTally take_skips(std::uint64_t share) { return skips_.take(share); }
   const std::string& file() const noexcept { return source_->file(); }
   std::uint64_t offset() const noexcept { return source_->offset(); }
+  /// See `RecordSource`.
+  std::uint64_t line() const noexcept { return source_->line(); }
+  std::string changed_number() const { return source_->changed_number(); }
 
  private:
   Result<void> open_source();

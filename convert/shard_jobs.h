@@ -11,6 +11,7 @@
 #include <dovetail/error.h>
 #include <dovetail/record_writer.h>
 
+#include "convert/changed_numbers.h"
 #include "convert/input_line.h"
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
@@ -33,6 +34,7 @@ struct ShardWork {
   std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< Folder for the shards of each dataset.
   ShardTally* tally = nullptr;
   SkipCount* skips = nullptr;
+  ChangedNumbers* changed = nullptr;
 };
 
 /// Passes the records at [begin, end) to `take`, and reports to the meter.

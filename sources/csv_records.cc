@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "format/text/count_of.h"
+#include "format/text/number_text.h"
 #include "format/text/visible.h"
 #include "format/try.h"
+#include "sources/changed_number.h"
 #include "sources/csv_layout.h"
 #include "sources/csv_rows.h"
 #include "sources/csv_types.h"
@@ -43,6 +46,7 @@ class CsvRecords final : public FileRecords {
     }
     if (shape_.raw) return as_bytes(rows_.row());
     shape_.builder.begin();
+    changed_.clear();
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (!add(columns[i], rows_.fields()[i])) return rows_.fault(wrong_type(i, rows_.fields()[i]));
     }
@@ -52,6 +56,8 @@ class CsvRecords final : public FileRecords {
   }
 
   RecordPlace place() const override { return rows_.place(); }
+  std::uint64_t line() const override { return rows_.line(); }
+  std::string changed_number() const override { return changed_.to_text(); }
   bool goes_on() const override { return header_is_good_ && rows_.goes_on(); }
   std::uint64_t ignored() const override { return rows_.ignored(); }
 
@@ -84,12 +90,17 @@ class CsvRecords final : public FileRecords {
       }
       case ColumnType::real: {
         const auto value = missing ? std::nullopt : parse_real(field);
-        if (value) shape_.builder.add_float(column.name, *value);
+        if (value) add_real(column.name, field, *value);
         if (missing) shape_.builder.add_floats(column.name, {});
         return value || missing;
       }
     }
     return false;
+  }
+
+  void add_real(const std::string& name, std::string_view field, float value) {
+    shape_.builder.add_float(name, value);
+    if (std::isfinite(value)) changed_.look_at(name, format::parse_number<double>(field).value_or(value));
   }
 
   std::string wrong_type(std::size_t number, std::string_view field) const {
@@ -105,6 +116,7 @@ class CsvRecords final : public FileRecords {
 
   CsvRows rows_;
   CsvShape& shape_;
+  ChangedNumber changed_;
   bool at_header_ = true;
   bool header_is_good_ = true;
 };

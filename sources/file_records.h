@@ -43,6 +43,10 @@ class FileRecords {
   virtual RecordPlace place() const = 0;
   /// Name of that record; empty if it has none.
   virtual std::string_view key() const { return {}; }
+  /// See `RecordSource::line`.
+  virtual std::uint64_t line() const { return 0; }
+  /// See `RecordSource::changed_number`.
+  virtual std::string changed_number() const { return {}; }
   /// Skips forward if that is cheaper than reading, but never past a record with `consumed` bytes
   /// or more before it.
   virtual Result<void> skip_to(std::uint64_t /*consumed*/) { return {}; }

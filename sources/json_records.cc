@@ -15,6 +15,7 @@
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
+#include "sources/changed_number.h"
 #include "sources/example_builder.h"
 #include "sources/number_columns.h"
 #include "sources/openers.h"
@@ -34,6 +35,7 @@ class JsonExample {
     builder_.begin();
     texts_.clear();
     fits_ = {};
+    changed_.clear();
     const auto add = [&](std::string_view name, const format::JsonValues& values) {
       std::visit([&](const auto& list) { add_list(name, list); }, values);
     };
@@ -43,9 +45,12 @@ class JsonExample {
     return Error(Errc::malformed_input, "not a JSON object of up to 32 levels, which an Example needs");
   }
 
+  const ChangedNumber& changed() const noexcept { return changed_; }
+
  private:
   void add_list(std::string_view name, const std::vector<std::int64_t>& list) { builder_.add_ints(name, list); }
   void add_list(std::string_view name, const std::vector<double>& list) {
+    for (const double value : list) changed_.look_at(name, value);
     std::vector<float> floats(list.size());
     std::transform(list.begin(), list.end(), floats.begin(), [](double value) { return static_cast<float>(value); });
     builder_.add_floats(name, floats);
@@ -68,6 +73,7 @@ class JsonExample {
   }
 
   NumberColumns columns_;
+  ChangedNumber changed_;
   Result<void> fits_;  // the columns of the schema
   ExampleBuilder builder_;
   std::deque<std::string> texts_;
@@ -107,6 +113,8 @@ class JsonLines final : public FileRecords {
   }
 
   RecordPlace place() const override { return lines_->place(); }
+  std::uint64_t line() const override { return number(); }
+  std::string changed_number() const override { return example_ ? example_->changed().to_text() : std::string(); }
   bool goes_on() const override { return malformed_ || lines_->goes_on(); }
   std::uint64_t ignored() const override { return ignored_; }
 

@@ -57,6 +57,8 @@ class RecordSource::Impl {
   }
 
   std::string_view key() const noexcept { return records_ && begun_ ? records_->key() : std::string_view(); }
+  std::uint64_t line() const noexcept { return records_ && begun_ ? records_->line() : 0; }
+  std::string changed_number() const { return records_ && begun_ ? records_->changed_number() : std::string(); }
   const detail::SourceListing& listing() const noexcept { return listing_; }
   const detail::FileOpener& opener() const noexcept { return *opener_; }
   const std::string& path() const noexcept { return path_; }
@@ -270,6 +272,12 @@ const std::string& RecordSource::file() const noexcept {
 }
 Compression RecordSource::compression() const noexcept {
   return impl_->compression();
+}
+std::uint64_t RecordSource::line() const noexcept {
+  return impl_->line();
+}
+std::string RecordSource::changed_number() const {
+  return impl_->changed_number();
 }
 std::uint64_t RecordSource::offset() const noexcept {
   return impl_->offset();

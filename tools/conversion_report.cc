@@ -47,6 +47,13 @@ std::string format_of(const ConvertedSource& source) {
   return text;
 }
 
+// For example "id:i64, name:bytes". A long list of columns is cut, with the total.
+std::string text_of(Schema schema) {
+  const std::size_t all = schema.columns.size();
+  schema.columns.resize(std::min(all, kShown));
+  return to_text(schema) + (all > kShown ? ", ...; " + format::count_of(all, "column") : "");
+}
+
 // Shows equal lines once, because a pattern may match thousands of similar sources.
 class DistinctLines {
  public:
@@ -132,6 +139,7 @@ boost::json::object to_json(const ConvertSummary& summary) {
     json["files"] = report.files;
     json["input_bytes"] = report.input_bytes;
   }
+  if (report.schema) json["schema"] = format::to_utf8(to_text(*report.schema));
   json["records"] = report.records;
   json["raw_bytes"] = report.raw_bytes;
   json["skipped"] = report.skipped;
@@ -160,6 +168,7 @@ std::string to_text(const ConvertSummary& summary) {
     listing.add("input", format::count_of(report.files, "file") + ", " + format::human_bytes(report.input_bytes));
     add_sources(report.sources, listing);
   }
+  if (report.schema) listing.add("columns", text_of(*report.schema));
   listing.add("records", std::to_string(report.records) + ", " + format::human_bytes(report.raw_bytes));
   if (report.skipped != 0) listing.add("skipped", report.skipped);
   std::string shards = std::to_string(report.shards) + ", " + format::human_bytes(report.stored_bytes) + " stored";

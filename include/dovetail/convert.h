@@ -133,6 +133,7 @@ struct DOVETAIL_EXPORT ConvertReport {
   std::uint64_t files = 0;            ///< Input files.
   std::vector<SourceFormat> formats;  ///< Format of each source.
   std::vector<ConvertedSource> sources;
+  std::optional<Schema> schema;   ///< Columns of the dataset; none from `merge`.
   std::uint32_t shards = 0;       ///< Shards of each dataset; for a part, only its own.
   std::uint32_t kept_shards = 0;  ///< Of these, the shards that an earlier call had finished.
   std::uint64_t stored_bytes = 0;

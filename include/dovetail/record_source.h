@@ -95,6 +95,11 @@ class DOVETAIL_EXPORT RecordSource {
   const std::string& file() const noexcept;
   /// Compression of that file; for the files of a folder, not known before the first record.
   Compression compression() const noexcept;
+  /// Number of the line that it begins in, from 1, for JSON lines and CSV; else 0.
+  std::uint64_t line() const noexcept;
+  /// For Examples of JSON lines and CSV: the first number of 2^24 or more in magnitude that its
+  /// float changes, such as `"time" is 1700000000.25, stored as 1700000000`. Empty if there is none.
+  std::string changed_number() const;
   /// Offset of the record in the file. In a compressed file, offset of the compressed bytes that it
   /// was decoded with.
   std::uint64_t offset() const noexcept;

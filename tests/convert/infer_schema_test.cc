@@ -46,7 +46,7 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
                   .in(wanted.sources.front())
                   .at(9u)
                   .saying("the feature \"x\" cannot be a column: bytes in 1 record, int64 in 2 records (1 to 2); "
-                          "bytes first in record 1; give the feature one kind"));
+                          "bytes first in line 2: \"y\"; give the feature one kind"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
   EXPECT_THAT(convert(out_, wanted), Fails().saying("line 2: not a JSON object"));
 }
@@ -75,10 +75,10 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
       convert(out_, wanted),
       Fails(Errc::invalid_option).at(9u).saying("numbers beyond int64 are bytes, so write all of them as texts"));
   wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
-  EXPECT_THAT(
-      convert(out_, wanted),
-      Fails().saying("int64 in 1 record (9007199254740993 to 9007199254740993); float first in record 1; a column of "
-                     "both needs lists of one length, and no number beyond 2^53"));
+  EXPECT_THAT(convert(out_, wanted),
+              Fails().saying(
+                  "int64 in 1 record (9007199254740993 to 9007199254740993); float first in line 2: 0.5; a column of "
+                  "both needs lists of one length, and no number beyond 2^53"));
 }
 
 TEST_F(InferSchemaTest, NamesTheFirstRecordOfTheRarerKind) {
@@ -209,6 +209,55 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   both.infer_schema = true;
   both.writer.shard.schema = parse_schema("x:i64").value();
   EXPECT_THAT(convert(out_, both), Fails().saying("infer_schema"));
+}
+
+TEST_F(InferSchemaTest, AMemberIsAnObjectInAllLinesOrInNone) {
+  ConvertOptions wanted = options({}, 1);
+  wanted.source.records = RecordForm::example;
+  wanted.sources = {put("a.jsonl", "{\"m\": \"x\"}\n{\"m\": {\"score\": 0.5}}\n{\"m\": \"y\"}\n")};
+  const std::string& file = wanted.sources.front();
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::invalid_option)
+                                         .saying("the member \"m\" is an object in 1 record, first in line 2 of " +
+                                                 file + ", and none in 2 records, first in line 1 of " + file));
+  wanted.sources = {put("b.jsonl", "{\"m\": 1}\n{\"m\": 1, \"m.n\": 2}\n")};
+  ASSERT_TRUE(convert(out_, wanted)) << "two members of one line";
+}
+
+TEST_F(InferSchemaTest, ANoteNamesColumnsThatRecordsLack) {
+  ConvertOptions wanted = options({put("a.jsonl", "{\"x\": 1}\n\n{\"y\": 0.5}\n{\"x\": 3, \"y\": null}\n")}, 1);
+  wanted.source.records = RecordForm::example;
+  const auto converted = convert(out_, wanted);
+  ASSERT_TRUE(converted) << converted.error().to_string();
+  const std::string& file = wanted.sources.front();
+  EXPECT_EQ(to_text(converted->schema.value()), "x:i64=-1, y:f32=nan");
+  EXPECT_THAT(converted->notes, ElementsAre("x lacks a value in 1 record, first in line 3 of " + file +
+                                            ": rows get -1; y lacks a value in 2 records, first in line 1 of " + file +
+                                            ": rows get nan"));
+}
+
+TEST_F(InferSchemaTest, ANoteNamesLargeNumbersThatAFloatChanges) {
+  const auto notes = [&](const std::string& source, unsigned jobs) {
+    ConvertOptions wanted = options({source}, 2);
+    wanted.source.records = RecordForm::example;
+    wanted.writer.shard.overwrite = true;
+    wanted.jobs = jobs;
+    if (jobs == 2) wanted.shuffle_seed = 1;
+    return convert(out_, wanted).value().notes;
+  };
+  for (const unsigned jobs : {1U, 2U}) {
+    const std::string json =
+        put("a.jsonl", "{\"x\": 0.1}\n{\"x\": 1700000000.25}\n{\"x\": 1e300}\n{\"x\": 16777216.0}\n");
+    EXPECT_THAT(notes(json, jobs), ElementsAre(HasSubstr("large ones in 2 records: \"x\" is 1700000000.25, stored as "
+                                                         "1700000000, in line 2 of " +
+                                                         json + "; ")));
+    const std::string beyond = put("b.jsonl", "{\"x\": 0.5}\n{\"x\": -1e300}\n");
+    EXPECT_THAT(notes(beyond, jobs),
+                ElementsAre(HasSubstr("1 record: \"x\" is beyond the range of a float, stored as -inf, in line 2")));
+    const std::string csv = put("a.csv", "t,n\n0.1,1\n16777217.5,2\ninf,3\n");
+    EXPECT_THAT(notes(csv, jobs),
+                ElementsAre(HasSubstr("1 record: \"t\" is 16777217.5, stored as 16777218, in line 3")));
+    EXPECT_THAT(notes(put("c.csv", "t\n0.1\ninf\n16777218.0\n"), jobs), ElementsAre());
+  }
 }
 
 }  // namespace
