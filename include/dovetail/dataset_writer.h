@@ -65,8 +65,8 @@ struct DOVETAIL_EXPORT DatasetInfo {
 ///            dataset.
 class DOVETAIL_EXPORT DatasetWriter {
  public:
-  /// Creates `TARGET.partial`, and removes what a killed writer left there. The target itself is
-  /// untouched until `finish`.
+  /// Creates `TARGET.partial`, and removes what a killed writer left there: save its records first
+  /// with `recover`. The target itself is untouched until `finish`.
   /// Errors: `already_exists` if the target holds anything but a dataset, or a dataset and
   ///         `shard.overwrite` is not set, or if `TARGET.partial` holds an unfinished conversion;
   ///         `busy` while another process writes there; `invalid_option`, also for a target that

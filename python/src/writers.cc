@@ -205,6 +205,8 @@ Raises:
 constexpr const char* kDatasetWriterDoc =
     R"(Writes a folder of shards and a manifest. It appears as a whole; otherwise as `Writer`.
 
+A killed writer leaves `FOLDER.partial`. `recover` saves its records; a new writer of the same folder removes it.
+
 Args:
     folder: of the dataset, with nothing else in it.
     shard_bytes: raw bytes after which a shard is closed; 0 leaves that to `next_shard()`.

@@ -46,11 +46,24 @@ bool marks_dataset(std::string_view name) {
   return format::final_name(name) == format::kManifestName || format::marks_staging(name);
 }
 
+/// Whether a conversion writes in this folder. Others that write are `DatasetWriter` and `recover`.
+bool has_conversion(const std::string& folder) {
+  std::error_code failure;
+  const fs::directory_iterator end;
+  for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
+    if (format::final_name(it->path().filename().native()).starts_with(format::kPartPrefix)) return true;
+  }
+  return false;
+}
+
 /// `folder` was to be opened; `staged` is the staging folder, which may be the folder above it.
-Error unfinished_conversion(const std::string& folder, const std::string& staged) {
-  return Error(Errc::unfinished, format::staging_advice(staged) + "; `dovetail recover " + format::shell_path(folder) +
-                                     " DST` saves its records")
-      .in_file(folder);
+Error unfinished_dataset(const std::string& folder, const std::string& staged) {
+  const std::string saved = "`dovetail recover " + format::shell_path(folder) + " DST` saves its records";
+  const std::string advice = has_conversion(folder) || has_conversion(join_path(folder, ".."))
+                                 ? format::staging_advice(staged) + "; " + saved
+                                 : "a dataset is being written here, or its writer was stopped and cannot continue; " +
+                                       saved + ", and a new writer of this dataset removes them";
+  return Error(Errc::unfinished, advice).in_file(folder);
 }
 
 /// The error for a file that has the name of a TFRecord, but holds a shard, an index or a manifest.
@@ -157,11 +170,11 @@ Result<void> refuse_unfinished(const std::string& folder) {
   std::error_code failure;
   // The folder may be one dataset of a split that is being published.
   if (fs::exists(join_path(join_path(folder, ".."), format::kStagingLock), failure))
-    return unfinished_conversion(folder, folder_of(folder.substr(0, folder.find_last_not_of('/') + 1)));
+    return unfinished_dataset(folder, folder_of(folder.substr(0, folder.find_last_not_of('/') + 1)));
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
-    if (format::marks_staging(name)) return unfinished_conversion(folder, folder);
+    if (format::marks_staging(name)) return unfinished_dataset(folder, folder);
     if (!format::is_partial_name(name) || format::final_name(name) != format::kManifestName) continue;
     return Error(Errc::unfinished, "a dataset is being written here, or its writer was stopped: the only manifest is " +
                                        name + "; write it again, or name the shards that you want with a pattern, " +
@@ -251,7 +264,7 @@ Result<Listing> list_dataset(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');
   const std::string staged = path.substr(0, end == path.npos ? 0 : end + 1) + std::string(format::kStagingSuffix);
   if (reason == ENOENT && ::stat((staged + '/' + format::kStagingLock).c_str(), &status) == 0) {
-    return unfinished_conversion(staged, staged);
+    return unfinished_dataset(staged, staged);
   }
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }

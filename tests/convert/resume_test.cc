@@ -40,7 +40,7 @@ TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   EXPECT_THAT(run_until(wanted, all_.size() * 3 / 4),
               Fails(ErrorKind::cancelled).saying("of 12 shards are finished and kept; run the same command again"));
   EXPECT_FALSE(fs::exists(out_));
-  EXPECT_THAT(Dataset::open(staged_), Fails(Errc::unfinished));
+  EXPECT_THAT(Dataset::open(staged_), Fails(Errc::unfinished).saying("run the conversion again"));
   EXPECT_THAT(names_in(staged_), Contains(kFacts + 1));
 
   const ConvertReport report = convert(out_, wanted).value();

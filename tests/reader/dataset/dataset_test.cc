@@ -228,21 +228,23 @@ TEST_F(DatasetTest, AdviceForLoneUnfinishedShardsSavesTheOneItNames) {
 }
 
 TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
-  for (const char* mark : {".dovetail-lock", ".dovetail-part-00000-of-00002.conversion"}) {
+  for (const bool of_writer : {true, false}) {
     TempFolder folder;
     const std::string staged = folder.path("data.partial");
+    const char* const mark = of_writer ? ".dovetail-lock" : ".dovetail-part-00000-of-00002.conversion";
+    const std::string advice = of_writer ? "recover " + staged : "merge " + folder.path("data") + '`';
     write_dataset(staged, 2, 4);
     write_file(staged + '/' + mark, "");
     EXPECT_EQ(Dataset::open(staged).value().records(), 8u) << "its writer was killed when it tidied";
     fs::remove(staged + "/manifest.dvt");
-    EXPECT_THAT(open_error(staged),
-                Fails(Errc::unfinished).in(staged).saying("`dovetail merge " + folder.path("data") + "`"));
+    EXPECT_THAT(open_error(staged), Fails(Errc::unfinished).in(staged).saying("`dovetail " + advice));
   }
 }
 
 TEST_F(DatasetTest, AdviceToMergeNamesTheTargetOfTheStagingFolderOrIsLeftOut) {
   const std::string staged = folder_.path("two words.partial");
   write_file(staged + "/.dovetail-lock", "");
+  write_file(staged + "/.dovetail-part-00000-of-00001.conversion", "");
   write_file(staged + "/train/shard-000000.dvt", "");
   const std::string merge = "`dovetail merge '" + folder_.path("two words") + "'`";
   for (const char* below : {"", "/", "//", "/train", "/train/"}) {

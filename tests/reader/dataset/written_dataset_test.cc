@@ -16,6 +16,9 @@
 namespace dovetail::test {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
+
 Records mixed_records() {
   Records records = numbered_records(3000);
   records[7] = std::string(300'000, 'l');
@@ -34,6 +37,18 @@ DatasetInfo write(const std::string& folder, const Records& records, Codec codec
 }
 
 using WrittenDatasetTest = FolderTest;
+
+TEST_F(WrittenDatasetTest, AnUnfinishedOneNamesRecoverAndNoConversion) {
+  const std::string target = folder_.path("data");
+  DatasetWriter writer = DatasetWriter::create(target, {}).value();
+  writer.append(as_bytes("a record")).value();
+  for (const std::string& path : {target, target + ".partial"}) {
+    const auto refused = Dataset::open(path);
+    ASSERT_THAT(refused, Fails(Errc::unfinished).saying("`dovetail recover " + target + ".partial DST` saves"));
+    EXPECT_THAT(refused.error().detail(), HasSubstr("a new writer of this dataset removes them"));
+    EXPECT_THAT(refused.error().detail(), Not(HasSubstr("conversion")));
+  }
+}
 
 TEST_F(WrittenDatasetTest, ComesBackAsItWasWritten) {
   const Records records = mixed_records();
