@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <boost/json/array.hpp>
@@ -46,13 +48,35 @@ std::string classes_in(const ShardDescription& shard) {
   return classes == shard.metadata.end() ? std::string() : classes->second;
 }
 
+/// Names of the columns that are not the same in both.
+std::vector<std::string> differing_columns(const Schema& a, const Schema& b) {
+  std::map<std::string_view, const Column*> by_name;
+  for (const Column& column : b.columns) by_name.emplace(column.name, &column);
+  std::vector<std::string> names;
+  for (const Column& column : a.columns) {
+    const auto other = by_name.find(column.name);
+    if (other == by_name.end() || *other->second != column) names.push_back(column.name);
+    if (other != by_name.end()) by_name.erase(other);
+  }
+  for (const auto& [name, column] : by_name) names.emplace_back(name);
+  return names;
+}
+
+/// Texts that are not schemas are the same only if they are equal.
+bool are_same_columns(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto first = parse_schema(a);
+  const auto second = parse_schema(b);
+  return first && second && differing_columns(*first, *second).empty();
+}
+
 Result<void> check_agree(const ShardDescription& here, const ShardDescription& there, const std::string& where) {
   const auto differ = [&](const std::string& what, const std::string& mine, const std::string& theirs) {
     return Error(Errc::invalid_option, "the " + what + " is \"" + mine + "\" here, but \"" + theirs + "\" in " + where +
                                            "; convert the shards of each dataset separately");
   };
   if (here.record_type != there.record_type) return differ("record type", here.record_type, there.record_type);
-  if (here.schema != there.schema) return differ("schema", here.schema, there.schema);
+  if (!are_same_columns(here.schema, there.schema)) return differ("schema", here.schema, there.schema);
   return format::check_classes_agree(classes_in(here), classes_in(there), where);
 }
 
@@ -79,10 +103,29 @@ Result<void> check_shards_agree(const std::string& path, const SourceOptions& op
   return {};
 }
 
+std::optional<std::string> schema_difference(const InputLine& line) {
+  constexpr std::size_t kMostShown = 3;
+  constexpr std::size_t kShownName = 40;
+  const auto& sources = line.sources();
+  const LineSource& first = sources.front();
+  for (const LineSource& source : sources) {
+    if (source.schema == first.schema) continue;
+    if (!source.schema || !first.schema) return (source.schema ? first : source).path + " has none";
+    const std::vector<std::string> names = differing_columns(*first.schema, *source.schema);
+    if (names.empty()) continue;
+    std::string text = "the sources differ in ";
+    for (std::size_t i = 0; i != std::min(names.size(), kMostShown); ++i) {
+      text += (i == 0 ? "" : ", ") + format::shortened(names[i], kShownName);
+    }
+    return names.size() <= kMostShown ? text : text + " and " + std::to_string(names.size() - kMostShown) + " more";
+  }
+  return std::nullopt;
+}
+
 WriterOptions carry_on(WriterOptions shard, const InputLine& line) {
   const auto& sources = line.sources();
   if (shard.record_type.empty()) shard.record_type = common(line, &LineSource::record_type);
-  if (!shard.schema) shard.schema = common(line, &LineSource::schema);
+  if (!shard.schema && !schema_difference(line)) shard.schema = sources.front().schema;
   for (const auto& [key, value] : sources.front().metadata) {
     const bool alike = std::all_of(sources.begin(), sources.end(), [&, k = key, v = value](const LineSource& source) {
       const auto found = source.metadata.find(k);

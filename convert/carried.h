@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <dovetail/error.h>
@@ -11,9 +12,13 @@
 
 namespace dovetail::detail {
 
+/// Returns why there is no schema that all sources have, or nothing if there is one, or none has a
+/// schema. The order of columns does not matter.
+std::optional<std::string> schema_difference(const InputLine& line);
+
 /// The options of the shards, completed from the sources: record type and schema if all sources
 /// have the same, each metadata key with the same value in all of them, and the class names, see
-/// `kClassesKey`.
+/// `kClassesKey`. The order of columns is that of the first source.
 WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 
 /// Checks that the shards of one source with records in the range agree on record type, schema and

@@ -107,6 +107,9 @@ Result<void> Conversion::plan() {
     shard_.schema = std::move(inferred.schema);
     if (!inferred.note.empty()) notes_.push_back(std::move(inferred.note));
   }
+  if (const auto differ = schema_difference(*line_); differ && !shard_.schema) {
+    notes_.push_back("no schema: " + *differ + "; give --schema infer");
+  }
   DOVETAIL_ASSIGN(auto surveyed,
                   survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
   survey_ = surveyed;

@@ -65,6 +65,40 @@ TEST_F(DatasetSourceTest, GivesAllRecordsOfAFolderAManifestAGlobAndAShard) {
   EXPECT_EQ(read_source(root_).value(), records_) << "a folder of shards";
 }
 
+TEST_F(DatasetSourceTest, SeveralWithTheSameColumnsInAnyOrderKeepTheSchema) {
+  const auto with_schema = [&](const std::string& name, const char* schema) {
+    DatasetWriterOptions options{.shard = {.record_type = "example"}};
+    if (*schema != '\0') options.shard.schema = parse_schema(schema).value();
+    DatasetWriter writer = DatasetWriter::create(folder_ / name, options).value();
+    writer.append(as_bytes("a")).value();
+    writer.finish().value();
+    return folder_ / name;
+  };
+  const std::string first = with_schema("first", "id:i64, city:bytes, price:f32=nan");
+  struct {
+    const char* schema;
+    std::string note;
+  } const cases[] = {
+      {"price:f32=nan, id:i64, city:bytes", ""},
+      {"price:bytes, id:i64, city:bytes", "no schema: the sources differ in price; give --schema infer"},
+      {"price:f32, id:i64[2], a:i64, b:i64",
+       "no schema: the sources differ in id, city, price and 2 more; give --schema infer"},
+      {"", "no schema: " + (folder_ / "second3") + " has none; give --schema infer"},
+  };
+  int number = 0;
+  for (const auto& [schema, note] : cases) {
+    const std::string second = with_schema("second" + std::to_string(number), schema);
+    const std::string target = folder_ / ("both" + std::to_string(number++));
+    const auto report = convert(target, {.sources = {first, second}}).value();
+    EXPECT_EQ(report.notes, note.empty() ? std::vector<std::string>() : std::vector{note}) << schema;
+    EXPECT_EQ(Dataset::open(target).value().schema().has_value(), note.empty()) << schema;
+  }
+  EXPECT_EQ(to_text(Dataset::open(folder_ / "both0").value().schema().value()), "id:i64, city:bytes, price:f32=nan");
+  ConvertOptions given{.sources = {first, folder_ / "second1"}};
+  given.writer.shard.schema = parse_schema("id:i64").value();
+  EXPECT_THAT(convert(folder_ / "given", given).value().notes, ::testing::IsEmpty());
+}
+
 TEST_F(DatasetSourceTest, TakesARangeOfIds) {
   for (const auto& [first, end] : {std::pair{0u, 1u}, {0u, 1000u}, {17u, 18u}, {300u, 777u}, {999u, 1000u}}) {
     const SourceOptions options{.first = first, .end = end};
