@@ -58,7 +58,8 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
                      source.schema()};
     DOVETAIL_TRY(check_goes_with(line.sources_, known));
     line.sources_.push_back(std::move(known));
-    if (auto joined = join(columns, source.file(), source.columns()); !joined) {
+    const bool raw = options.records == RecordForm::raw;
+    if (auto joined = join(columns, source.file(), source.columns(), raw); !joined) {
       return joined.error().in_file(source.file());
     }
     line.bytes_ += source.input_bytes();

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "format/text/number_text.h"
 #include "format/text/utf8.h"
@@ -152,10 +153,6 @@ ColumnType ColumnGuess::type() const noexcept {
   return exact_ ? ColumnType::real : ColumnType::bytes;
 }
 
-std::string CsvLayout::name_of(std::size_t column) const {
-  return "column " + std::to_string(column + 1) + ", " + quoted_name(columns[column].name);
-}
-
 Result<void> check_names(const std::vector<CsvColumn>& columns) {
   const std::vector<std::string_view> sorted = sorted_names(columns);
   if (!sorted.empty() && sorted.front().empty()) return Error(Errc::malformed_input, "a column has no name");
@@ -164,41 +161,51 @@ Result<void> check_names(const std::vector<CsvColumn>& columns) {
   return Error(Errc::malformed_input, "two columns are named " + quoted_name(*twice));
 }
 
-Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns) {
-  const auto same_name = [](const CsvColumn& a, const CsvColumn& b) { return a.name == b.name; };
+Result<std::vector<std::size_t>> places_of(const CsvLayout& layout, const std::vector<CsvColumn>& columns, bool raw) {
   const auto& known = layout.columns;
-  const auto [at, other] = std::mismatch(known.begin(), known.end(), columns.begin(), columns.end(), same_name);
-  if (at == known.end() && other == columns.end()) return {};
+  const auto differ = [&layout](const std::string& how) {
+    return Error(Errc::malformed_input, "the columns are not those of " + layout.file + ": " + how);
+  };
   const std::string lacks = names_only_in(known, columns);
   const std::string has = names_only_in(columns, known);
   std::string how = lacks.empty() ? "" : "it lacks " + lacks;
   if (!has.empty()) how += (how.empty() ? "it also has " : ", and has ") + has;
-  if (how.empty()) {  // the names are the same, but in another order
-    how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", but " +
-          quoted_name(at->name) + " there";
+  if (!how.empty()) return differ(how);
+  DOVETAIL_TRY(check_names(columns));
+  std::unordered_map<std::string_view, std::size_t> found;
+  for (std::size_t i = 0; i != columns.size(); ++i) found.emplace(columns[i].name, i);
+  std::vector<std::size_t> places;
+  places.reserve(known.size());
+  for (std::size_t i = 0; i != known.size(); ++i) {
+    places.push_back(found.at(known[i].name));
+    if (raw && places.back() != i) {
+      return differ("column " + std::to_string(i + 1) + " is " + quoted_name(columns[i].name) + ", but " +
+                    quoted_name(known[i].name) + " there; raw rows need one order");
+    }
   }
-  return Error(Errc::malformed_input, "the columns are not those of " + layout.file + ": " + how);
+  return places;
 }
 
-Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns) {
+Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns, bool raw) {
   if (columns.empty()) return {};
   if (layout.columns.empty()) {
     layout = {file, columns};
     return {};
   }
-  DOVETAIL_TRY(check_same_names(layout, columns));
-  for (std::size_t i = 0; i != columns.size(); ++i) {
+  DOVETAIL_ASSIGN(const auto places, places_of(layout, columns, raw));
+  for (std::size_t i = 0; i != places.size(); ++i) {
     CsvColumn& column = layout.columns[i];
-    column.missing = column.missing || columns[i].missing;
-    column.negative = column.negative || columns[i].negative;
-    if (columns[i].empty) continue;
-    const ColumnType both = column.empty ? columns[i].type : wider(column, columns[i]);
+    const CsvColumn& other = columns[places[i]];
+    column.missing = column.missing || other.missing;
+    column.negative = column.negative || other.negative;
+    if (other.empty) continue;
+    const ColumnType both = column.empty ? other.type : wider(column, other);
     if (both == ColumnType::bytes && (column.empty || column.type != ColumnType::bytes)) {
-      column.reason = columns[i].reason;
+      column.reason = other.reason;
       if (!column.empty && column.reason.empty()) column.reason = "the values in " + file;
     }
     column.type = both;
-    column.inexact = column.inexact || columns[i].inexact;
+    column.inexact = column.inexact || other.inexact;
     column.empty = false;
   }
   return {};

@@ -82,21 +82,19 @@ class ColumnGuess {
 struct CsvLayout {
   std::string file;  ///< The first file that has them.
   std::vector<CsvColumn> columns;
-
-  /// "column 3, \"name\"".
-  std::string name_of(std::size_t column) const;
 };
 
 /// Errors: `malformed_input` without file and offset, for an empty or duplicate name.
 Result<void> check_names(const std::vector<CsvColumn>& columns);
 
-/// Checks that other columns have the same names in the same order.
+/// Returns where each column of the layout is among other columns, by name. Raw rows have no names,
+/// so their columns must also have the same order.
 /// Errors: `malformed_input` without file and offset, naming the file of the layout and the
 ///         difference.
-Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns);
+Result<std::vector<std::size_t>> places_of(const CsvLayout& layout, const std::vector<CsvColumn>& columns, bool raw);
 
 /// Widens the types of the layout to hold the values of both; takes the columns if it has none yet.
-/// Errors: as `check_same_names`.
-Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns);
+/// Errors: as `places_of`.
+Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns, bool raw);
 
 }  // namespace dovetail::detail

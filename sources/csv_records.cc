@@ -48,7 +48,7 @@ class CsvRecords final : public FileRecords {
     shape_.builder.begin();
     changed_.clear();
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!add(columns[i], rows_.fields()[i])) return rows_.fault(wrong_type(i, rows_.fields()[i]));
+      if (!add(columns[i], rows_.field(i))) return rows_.fault(wrong_type(i, rows_.field(i)));
     }
     auto example = shape_.builder.finish();
     if (!example) return rows_.fault(example.error());
@@ -67,8 +67,9 @@ class CsvRecords final : public FileRecords {
     auto more = rows_.next();
     if (!more) return more.error();
     if (*more) {
-      if (auto same = check_same_names(shape_.layout, columns_of(rows_, true)); !same) return rows_.fault(same.error());
-      rows_.keep(shape_.layout.columns.size());
+      auto places = places_of(shape_.layout, columns_of(rows_, true), shape_.raw);
+      if (!places) return rows_.fault(places.error());
+      rows_.arrange(std::move(*places));
     }
     header_is_good_ = true;
     return *more;
@@ -106,8 +107,8 @@ class CsvRecords final : public FileRecords {
   std::string wrong_type(std::size_t number, std::string_view field) const {
     const CsvColumn& column = shape_.layout.columns[number];
     const ColumnType holds_it = parse_real(field) ? ColumnType::real : ColumnType::bytes;
-    std::string what = shape_.layout.name_of(number) + ": " + quoted_name(field) + " is not of type " +
-                       std::string(to_string(column.type));
+    std::string what = "column " + std::to_string(rows_.place_of(number) + 1) + ", " + quoted_name(column.name) + ": " +
+                       quoted_name(field) + " is not of type " + std::string(to_string(column.type));
     if (column.name.size() > kShownName) return what;
     what += "; give --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to accept it";
     if (holds_it == ColumnType::real || field.size() > kShownName) return what;

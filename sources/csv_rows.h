@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dovetail/error.h>
@@ -36,11 +37,19 @@ class CsvRows {
   std::string_view row() const noexcept { return row_; }
   /// Number of the line that the row begins in, from 1.
   std::uint64_t line() const noexcept { return records_->scanner().row_line(); }
-  /// At most `keep()` fields.
+  /// At most `keep()` fields, in the order of the file.
   const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
+  std::string_view field(std::size_t column) const { return fields_.kept()[place_of(column)]; }
   /// Number of fields in the row.
   std::uint64_t count() const noexcept { return fields_.count(); }
   void keep(std::size_t fields) noexcept { kept_ = fields; }
+  /// Numbers the columns anew: column i is the field at `places[i]`. Keeps only these.
+  void arrange(std::vector<std::size_t> places) noexcept {
+    keep(places.size());
+    places_ = std::move(places);
+  }
+  /// Where a column is in the file.
+  std::size_t place_of(std::size_t column) const noexcept { return places_.empty() ? column : places_[column]; }
   RecordPlace place() const { return records_->place(); }
   bool goes_on() const noexcept { return bad_row_; }
   std::uint64_t ignored() const noexcept { return ignored_; }
@@ -53,6 +62,7 @@ class CsvRows {
   std::unique_ptr<ScannedFile<CsvScanner>> records_;
   CsvFields fields_;
   std::size_t kept_ = kMaxColumns;
+  std::vector<std::size_t> places_;  // empty where columns are numbered as in the file
   std::string_view row_;
   std::uint64_t ignored_ = 0;
   bool first_ = true;

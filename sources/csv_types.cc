@@ -25,11 +25,13 @@ class ColumnGuesses {
   }
   void look_at(const CsvRows& rows) {
     std::erase_if(open_, [&](std::size_t column) {
-      const std::string_view field = rows.fields()[column];
+      const std::string_view field = rows.field(column);
       ColumnGuess& guess = guesses_[column];
       const bool numbers = guess.any();
+      const bool inexact = guess.inexact();
       guess.look_at(is_missing(field, options_) ? std::string_view() : field);
-      if (numbers && guess.settled()) reasons_[column] = reason_for_bytes(field, rows);
+      if (!inexact && guess.inexact()) inexact_[column] = {place_of(field, rows), rows.path()};
+      if (numbers && guess.settled()) reasons_[column] = reason_for_bytes(column, field, rows);
       return guess.settled();
     });
   }
@@ -43,19 +45,32 @@ class ColumnGuesses {
   }
 
  private:
-  // A number here is a fraction beside whole numbers that a float would round, or the other way
-  // around, or a whole number beyond int64.
-  static std::string reason_for_bytes(std::string_view field, const CsvRows& rows) {
-    std::string text =
-        '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line()) + " of " + rows.path();
-    if (parse_real(field)) text += " (a float would round a whole number)";
-    return text;
+  struct Place {
+    std::string line;
+    std::string file;
+  };
+
+  static std::string place_of(std::string_view field, const CsvRows& rows) {
+    return '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line());
+  }
+
+  // A number here is a fraction beside a whole number that a float would round, or such a whole
+  // number.
+  std::string reason_for_bytes(std::size_t column, std::string_view field, const CsvRows& rows) const {
+    std::string text = place_of(field, rows) + " of " + rows.path();
+    if (!parse_real(field)) return text;
+    const auto rounded = inexact_.find(column);
+    const bool whole = field.find_first_not_of("-0123456789") == std::string_view::npos;
+    if (whole || rounded == inexact_.end()) return text + " (a float would round it)";
+    const auto& [line, file] = rounded->second;
+    return text + " (a float would round " + line + (file == rows.path() ? "" : " of " + file) + ')';
   }
 
   std::vector<std::size_t> open_;  // ascending
   const CsvOptions& options_;
   std::vector<ColumnGuess> guesses_;
   std::map<std::size_t, std::string> reasons_;
+  std::map<std::size_t, Place> inexact_;  // the first whole numbers that a float would round
 };
 
 // Limit of the bytes of names in a message.
@@ -134,8 +149,8 @@ class LayoutFinder {
     if (!more) return {};
     if (!layout_) {
       DOVETAIL_TRY(take(rows, columns_of(rows, options_.csv.header)));
+      rows.keep(layout_->columns.size());
     }
-    rows.keep(layout_->columns.size());
     if (!options_.csv.header) guesses_->look_at(rows);
     return look_through(rows);
   }
@@ -159,9 +174,9 @@ class LayoutFinder {
                         std::to_string(kMaxColumns));
     }
     if (!layout_) return {};
-    if (auto same = check_same_names(*layout_, columns_of(rows, options_.csv.header)); !same) {
-      return rows.fault(same.error());
-    }
+    auto places = places_of(*layout_, columns_of(rows, options_.csv.header), raw());
+    if (!places) return rows.fault(places.error());
+    rows.arrange(std::move(*places));
     return {};
   }
 

@@ -111,7 +111,6 @@ TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
     const char* header;
     const char* says;
   } const kCases[] = {{"a,c", "it lacks \"b\", and has \"c\""},
-                      {"b,a", "column 1 is \"b\", but \"a\" there"},
                       {"a,b,c,d,e,f", "it also has \"c\", \"d\", \"e\" and 1 more"},
                       {"b", "it lacks \"a\""}};
   for (const auto& [header, says] : kCases) {
@@ -121,15 +120,34 @@ TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
                   Fails(Errc::malformed_input).in(second).saying("the columns are not those of " + first).saying(says));
     }
   }
+  EXPECT_THAT(error_of({first, put("3.csv", "b,a,b\n")}), Fails().saying("two columns are named \"b\""));
   const SourceOptions typed{.csv = {.types = {{"b", ColumnType::bytes}}}};
   EXPECT_EQ(error_of({first, folder_ / "csv/2.csv"}, typed).path(), folder_ / "csv/2.csv");
   const SourceOptions bare{.csv = {.delimiter = ',', .header = false}};
   EXPECT_THAT(error_of({first, put("4.csv", "1,2,3\n")}, bare).detail(), HasSubstr("also has \"c2\""));
 }
 
+TEST_F(CsvTypesTest, ColumnsInAnotherOrderAreMatchedByTheirNames) {
+  const std::string first = put("csv/1.csv", "id,city,price\n1,Ulm,9\n");
+  const std::string second = put("csv/2.csv", "price,id,city\n0.5,2,Bern\n,3,Rome\n");
+  for (const std::vector<std::string>& sources : {std::vector{first, second}, {folder_ / "csv"}}) {
+    const std::string target = out_ + std::to_string(sources.size());
+    const auto report = convert(target, options(sources, 1)).value();
+    EXPECT_THAT(report.sources.back().columns,
+                ElementsAre(CsvColumn{"id", ColumnType::int64}, CsvColumn{"city", ColumnType::bytes},
+                            missing("price", ColumnType::real)));
+    EXPECT_THAT(texts_of(target), ElementsAre("city=<Ulm> id=[1] price=(9)", "city=<Bern> id=[2] price=(0.5)",
+                                              "city=<Rome> id=[3] price=()"));
+  }
+  put("csv/2.csv", "price,id,city\n0.5,x,Bern\n");
+  const SourceOptions typed{
+      .csv = {.types = {{"id", ColumnType::int64}, {"city", ColumnType::bytes}, {"price", ColumnType::real}}}};
+  EXPECT_THAT(read_source(folder_ / "csv", typed).error(), Fails().saying("column 2, \"id\": \"x\" is not"));
+}
+
 TEST_F(CsvTypesTest, AFileOfOtherColumnsIsPassedOverWhereAsked) {
   put("csv/1.csv", "a,b\n1,x\n");
-  put("csv/2.csv", "b,a\nz,3\n");
+  put("csv/2.csv", "c,a\nz,3\n");
   put("csv/3.csv", "a,b\n2,x\n");
   ConvertOptions wanted = options({folder_ / "csv"}, 1);
   wanted.source.on_error = OnError::skip;
@@ -167,8 +185,9 @@ TEST_F(CsvTypesTest, BytesAfterNumbersHaveAReason) {
       {"v\n1\nNA\n\"two\nlines\"\n3\n", "\"two\nlines\" in line 4 of %"},
       {"v\n1\n007\n", "\"007\" in line 3 of %"},
       {"v\n1\n" + long_text + "\n", '"' + long_text.substr(0, 40) + "...\" in line 3 of %"},
-      {"v\n16777217\n0.5\n", "\"0.5\" in line 3 of % (a float would round a whole number)"},
-      {"v\n0.5\n16777217\n", "\"16777217\" in line 3 of % (a float would round a whole number)"},
+      {"v\n16777217\n0.5\n", "\"0.5\" in line 3 of % (a float would round \"16777217\" in line 2)"},
+      {"v\n16777217\n99999999999999999999\n", "\"99999999999999999999\" in line 3 of % (a float would round it)"},
+      {"v\n0.5\n16777217\n", "\"16777217\" in line 3 of % (a float would round it)"},
   };
   for (const auto& [rows, reason] : kCases) {
     const std::string path = put("a.csv", rows);
@@ -182,6 +201,11 @@ TEST_F(CsvTypesTest, BytesAfterNumbersHaveAReason) {
     wanted.writer.shard.overwrite = true;
     return convert(out_, wanted).value().sources.front().columns.front().reason;
   };
+  const std::string large = put("csv/1.csv", "v\n1\n16777217\n");
+  EXPECT_EQ(reason_of({folder_ / "csv"}), "");
+  const std::string small = put("csv/2.csv", "v\n0.5\n");
+  EXPECT_EQ(reason_of({folder_ / "csv"}),
+            "\"0.5\" in line 2 of " + small + " (a float would round \"16777217\" in line 3 of " + large + ")");
   const std::string texts = put("texts.csv", "v\nx\n");
   const std::string real = put("real.csv", "v\n0.5\n");
   const std::string both = put("both.csv", "v\n1\nx\n");
@@ -202,6 +226,10 @@ TEST_F(CsvTypesTest, RowsThatStayRawHaveNone) {
   EXPECT_LE(reads, 2) << "the first rows";
   put("csv/2.csv", "b\n1\n");
   EXPECT_THAT(RecordSource::open(folder_ / "csv", options), Fails().saying("the columns are not those of " + first));
+  put("csv/1.csv", "a,b\n1,2\n");
+  put("csv/2.csv", "b,a\n1,2\n");
+  EXPECT_THAT(RecordSource::open(folder_ / "csv", options),
+              Fails().saying("column 1 is \"b\", but \"a\" there; raw rows need one order"));
 }
 
 TEST_F(CsvTypesTest, MessagesCutLongNames) {
