@@ -299,9 +299,6 @@ class Reader:
                           stacklevel=2)
         return iter(self._native)
 
-    def __next__(self) -> NoReturn:
-        raise TypeError("a Reader is no iterator: reader.next() gives the next batch, `for batch in reader` an epoch")
-
     def __len__(self) -> int:
         """The steps of the current epoch, all of them; `len(reader) - reader.step` are left, as after a resume."""
         return self.plan.steps(self.epoch)

@@ -217,7 +217,8 @@ class ConvertReport:
 
     An earlier call had finished `kept_shards` of the `shards`. With `on_error="skip"`, `skipped` counts what was left
     out, and `first_skipped` holds the first errors. `datasets` is empty for a part. `notes` name what is probably not
-    meant, such as a pattern that matches nothing; printed, the report shows them.
+    meant, such as a pattern that matches nothing; printed, the report shows them. `schema` is that of the dataset, None
+    if it has none, and from `merge`.
     """
 
     records: int
@@ -233,6 +234,7 @@ class ConvertReport:
     first_skipped: tuple[DovetailError, ...]
     datasets: tuple[ConvertedDataset, ...]
     notes: tuple[str, ...]
+    schema: str | None
 
     def __repr__(self) -> str:
         kept = f", {self.kept_shards} of them kept" if self.kept_shards else ""

@@ -229,9 +229,10 @@ py::object to_object(const ConvertReport& report) {
   }
   py::list notes;
   for (const std::string& note : report.notes) notes.append(message_text(format::visible(note)));
+  const py::object schema = report.schema ? py::object(message_text(to_text(*report.schema))) : py::none();
   return call_object(reports.attr("ConvertReport"), report.records, report.raw_bytes, report.input_bytes, report.files,
                      py::tuple(formats), py::tuple(sources), report.shards, report.kept_shards, report.stored_bytes,
-                     report.skipped, to_tuple(report.first_skipped), py::tuple(datasets), py::tuple(notes));
+                     report.skipped, to_tuple(report.first_skipped), py::tuple(datasets), py::tuple(notes), schema);
 }
 
 /// Asks a Python function whether to continue. Keeps an exception that the function raises.

@@ -59,6 +59,7 @@ Dataset join(const py::object& given) {
     }
     datasets.push_back(each.cast<Dataset>());
   }
+  const Unlocked unlocked;  // it reads the metadata of each dataset
   return Dataset::join(datasets).value();
 }
 
@@ -148,7 +149,9 @@ Raises:
     MissingFileError, StorageError, DamagedError, UsageError: with the file.)")
       .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
            py::arg("threads") = 0)
-      .def_static("join", join, py::arg("datasets"), R"(Concatenates datasets; `mix` weighs them. Errors: UsageError.)")
+      .def_static("join", join, py::arg("datasets"), R"(Concatenates datasets; `mix` weighs them.
+
+Errors: UsageError, also for datasets that number their classes differently.)")
       .def_property_readonly(
           "path", [](const Dataset& dataset) { return path_text(dataset.path()); },
           R"(The absolute path that was opened.)")

@@ -75,6 +75,7 @@ class ConversionTest(ModuleTest):
         self.assertTrue(repr(report).endswith(f">\nnote: {types}\nnote: {shards}"), repr(report))
         good = dovetail.convert([source], self.path("to"), overwrite=True, csv_nulls=["\x1b[2J"])
         self.assertEqual(good.notes, ())
+        self.assertEqual(good.schema, dovetail.Dataset(self.path("to")).schema)
         self.assertNotIn("\n", repr(good))
         for part in range(2):
             dovetail.convert([source], self.path("parts"), shards=9, part=(part, 2))

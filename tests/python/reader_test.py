@@ -75,10 +75,6 @@ class ReaderTest(ModuleTest):
             left = len(resumed) - resumed.step
             self.assertEqual(sum(1 for _ in resumed), left)
 
-    def test_a_reader_is_no_iterator_and_names_the_call(self):
-        with self.assertRaisesRegex(TypeError, r"reader.next\(\) gives the next batch"):
-            next(self.open_reader(self.make_dataset()))
-
     def test_iterating_behind_the_last_epoch_is_a_warning(self):
         reader = self.open_reader(self.make_dataset(), epochs=2)
         says = "the reader ended with epoch 1, as epochs=2 asks.*without epochs="
