@@ -274,7 +274,7 @@ class OptionTest(ErrorTest):
         given = {"format": "lines", "shards": 2}
         self.check_options(lambda **named: dovetail.convert([source], self.path("to"), **{**given, **named}), options)
         self.assertRaises(TypeError, dovetail.convert, [source], self.path("to"), formt="lines")
-        self.assertRaises(TypeError, dovetail.convert, source, self.path("to"))
+        self.assertRaises(TypeError, dovetail.convert, 7, self.path("to"))
         self.assertRaises(TypeError, dovetail.convert, [source], self.path("to"), progress=3, format="lines")
         self.check(dovetail.UsageError, dovetail.convert, [], self.path("to"), code=dovetail.ErrorCode.empty_input)
 
