@@ -17,8 +17,7 @@ void ChangedNumbers::add(const LineCursor& cursor) {
 
 std::string ChangedNumbers::note() const {
   if (records_ == 0) return {};
-  return "numbers with a fraction or an exponent are 32-bit floats, which change large ones in " +
-         format::count_of(records_, "record") + ": " + first_ +
+  return "32-bit floats change large numbers in " + format::count_of(records_, "record") + ": " + first_ +
          "; store such numbers as whole numbers or texts to keep them";
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <numeric>
 #include <optional>
 
 #include "format/block_bounds.h"
@@ -24,9 +25,14 @@ std::optional<std::string> class_order(const ConvertReport& report, bool shuffle
   if (shuffled || !several) return std::nullopt;
   const std::string text = "the shards hold one class after the other; --shuffle packs in random order";
   if (report.datasets.empty()) return text;  // a part is no dataset yet
-  const DatasetInfo& dataset = report.datasets.front();
-  std::uint64_t records = 0;
-  for (const ShardInfo& shard : dataset.shards) records += shard.records;
+  const auto records_of = [](const DatasetInfo& dataset) {
+    return std::accumulate(dataset.shards.begin(), dataset.shards.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ShardInfo& shard) { return sum + shard.records; });
+  };
+  const DatasetInfo& dataset = *std::max_element(  // one of a split may be empty
+      report.datasets.begin(), report.datasets.end(),
+      [&](const DatasetInfo& a, const DatasetInfo& b) { return records_of(a) < records_of(b); });
+  const std::uint64_t records = records_of(dataset);
   return text + ", and `dovetail plan " + format::shell_path(dataset.manifest.substr(0, dataset.manifest.rfind('/'))) +
          " --batch " + std::to_string(std::clamp<std::uint64_t>(records, 1, kMostRows)) +
          " --shuffle-report --labels label` shows how batches mix them";
@@ -39,8 +45,7 @@ std::optional<std::string> large_runs(const ConvertReport& report, std::uint64_t
   const std::uint64_t bytes = report.raw_bytes / report.records * records;
   if (records == 1 || bytes <= 2 * run_bytes) return std::nullopt;
   return "a run has " + format::count_of(records, "record") + ": on average " + format::human_bytes(bytes) +
-         ", because the first records are smaller than the others; lower --run-records so that readers need "
-         "less memory";
+         "; unless a few large records make up the average, lower --run-records so that readers need less memory";
 }
 
 /// Smaller records later make smaller runs, which read slower.
@@ -50,8 +55,7 @@ std::optional<std::string> short_runs(const ConvertReport& report, std::uint64_t
   const auto longer = format::longer_run(report.records, report.raw_bytes, records, run_bytes);
   if (!longer) return std::nullopt;
   return "a run has " + format::count_of(records, "record") + ": on average " +
-         format::human_bytes(report.raw_bytes * records / report.records) +
-         ", because the first records are larger than the others; convert with --run-records " +
+         format::human_bytes(report.raw_bytes * records / report.records) + "; convert with --run-records " +
          std::to_string(*longer) + " for longer reads";
 }
 

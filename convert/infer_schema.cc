@@ -251,29 +251,6 @@ std::vector<const RecordShape*> shapes_where(const FeaturePass& pass, const Cond
   return shapes;
 }
 
-/// The error for a member of JSON that is an object in some lines and something else in others. It
-/// would become several columns.
-Result<void> check_objects(const Schema& schema, const FeaturePass& pass) {
-  for (const Column& column : schema.columns) {
-    for (std::size_t dot = column.name.find('.'); dot != std::string::npos; dot = column.name.find('.', dot + 1)) {
-      const std::string outer = column.name.substr(0, dot);
-      if (!schema.find(outer)) continue;
-      const auto objects = shapes_where(pass, [&](const RecordShape& shape) { return shape.has(column.name); });
-      const auto others = shapes_where(pass, [&](const RecordShape& shape) { return shape.has(outer); });
-      // In one line, `a` and `a.b` are two members.
-      const bool both =
-          std::any_of(objects.begin(), objects.end(), [&](const auto* shape) { return shape->has(outer); });
-      if (both || objects.empty() || others.empty()) continue;
-      return cannot_infer(
-          "the member " + shown(outer) + " is an object in " + format::count_of(records_in(objects), "record") +
-          ", first in " + place_of(*objects.front(), pass) + ", and none in " +
-          format::count_of(records_in(others), "record") + ", first in " + place_of(*others.front(), pass) +
-          "; name the columns in a schema, or give the member one kind");
-    }
-  }
-  return {};
-}
-
 /// Names columns that some records lack.
 std::string note_of(const Schema& schema, const FeaturePass& pass) {
   constexpr std::size_t kMostShown = 3;
@@ -312,9 +289,6 @@ Result<InferredSchema> infer_schema(const InputLine& line, unsigned jobs, const 
     return no_column(name, kinds, line, pass);
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
-  if (line.sources().front().format == SourceFormat::jsonl) {
-    DOVETAIL_TRY(check_objects(report.schema, pass));
-  }
   std::string note = note_of(report.schema, pass);
   return InferredSchema{std::move(report.schema), std::move(note)};
 }

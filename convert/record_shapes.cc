@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 
 namespace dovetail::detail {
 
@@ -20,11 +21,14 @@ bool RecordShape::has(std::string_view name) const {
 void RecordShapes::add(std::uint64_t id, const LineCursor& cursor) {
   if (too_many_ || !features_.parse(cursor.record())) return;
   joined_.clear();
+  std::size_t names = 0;
   for (const format::FeatureView& feature : features_.all()) {
     if (feature.count == 0) continue;
+    joined_ += std::to_string(feature.name.size()) + ' ';
     joined_ += feature.name;
-    joined_ += '\0';
+    ++names;
   }
+  if (joined_.size() + names * sizeof(std::string) > kMostBytes) return give_up();
   const std::uint64_t hash = std::hash<std::string>()(joined_);
   if (const auto found = shapes_.find(hash); found != shapes_.end() && found->second.first < id) {
     ++found->second.records;
@@ -38,23 +42,28 @@ void RecordShapes::add(std::uint64_t id, const LineCursor& cursor) {
 }
 
 void RecordShapes::merge(const RecordShapes& other) {
-  too_many_ = too_many_ || other.too_many_;
+  if (other.too_many_) give_up();
   for (const auto& [hash, shape] : other.shapes_) take(hash, shape);
 }
 
 std::vector<const RecordShape*> RecordShapes::all() const {
   std::vector<const RecordShape*> shapes;
-  if (too_many_) return shapes;
   for (const auto& [hash, shape] : shapes_) shapes.push_back(&shape);
   std::sort(shapes.begin(), shapes.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   return shapes;
 }
 
+void RecordShapes::give_up() {
+  too_many_ = true;
+  shapes_.clear();
+}
+
 void RecordShapes::take(std::uint64_t hash, const RecordShape& shape) {
+  if (too_many_) return;
   const auto [found, added] = shapes_.emplace(hash, shape);
   if (added) {
     for (const std::string& name : shape.names) bytes_ += sizeof(std::string) + name.size();
-    too_many_ = too_many_ || shapes_.size() > kMostShapes || bytes_ > kMostBytes;
+    if (shapes_.size() > kMostShapes || bytes_ > kMostBytes) give_up();
     return;
   }
   RecordShape& known = found->second;

@@ -37,6 +37,7 @@ class RecordShapes {
   std::vector<const RecordShape*> all() const;
 
  private:
+  void give_up();
   void take(std::uint64_t hash, const RecordShape& shape);
 
   std::unordered_map<std::uint64_t, RecordShape> shapes_;

@@ -14,6 +14,7 @@
 #include "sources/csv_types.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
+#include "sources/number_columns.h"
 #include "sources/openers.h"
 
 namespace dovetail::detail {
@@ -146,6 +147,12 @@ Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing
     return Error(Errc::invalid_option, "the CSV delimiter must be one ASCII character other than a quote or a newline");
   }
   DOVETAIL_ASSIGN(auto layout, find_csv_layout(listing, options));
+  const NumberColumns numbers(options.records == RecordForm::raw ? std::nullopt : options.schema);
+  for (const CsvColumn& column : layout.columns) {
+    if (column.type != ColumnType::bytes) continue;
+    const std::string why = column.reason.empty() ? "" : ", because of " + column.reason;
+    if (auto fits = numbers.check_column(column.name, why); !fits) return fits.error().in_file(layout.file);
+  }
   CsvShape shape{std::move(layout), options.csv, options.records == RecordForm::raw,
                  ExampleBuilder(options.max_record_bytes)};
   return std::unique_ptr<FileOpener>(std::make_unique<CsvOpener>(std::move(shape), options));

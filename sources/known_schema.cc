@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/known_schema.h"
 
+#include <cstddef>
+#include <optional>
+#include <vector>
+
 #include "sources/mds_array.h"
 
 namespace dovetail::detail {
 
 namespace {
 
-Column column_of(const MdsColumn& column) {
+Column column_of(const MdsColumn& column, const std::optional<MdsArrayType>& array) {
   switch (column.kind) {
     case MdsKind::int_le:
       return {.name = column.name, .dtype = Dtype::i64};
@@ -19,7 +23,7 @@ Column column_of(const MdsColumn& column) {
       break;
   }
   Column made{.name = column.name, .dtype = Dtype::bytes};
-  if (const auto array = mds_array_type(column.encoding)) {
+  if (array) {
     made.dtype = array->dtype;
     made.shape = array->shape;
     made.ragged = array->shape.empty();
@@ -44,7 +48,8 @@ std::optional<Schema> schema_of(const MdsIndex& index) {
     if (shard.columns != columns) return std::nullopt;
   }
   Schema schema;
-  for (const MdsColumn& column : columns) schema.columns.push_back(column_of(column));
+  const auto arrays = mds_array_types(columns);
+  for (std::size_t i = 0; i < columns.size(); ++i) schema.columns.push_back(column_of(columns[i], arrays[i]));
   if (!validate(schema)) return std::nullopt;
   return schema;
 }

@@ -18,8 +18,8 @@ namespace dovetail::detail {
 /// to express it.
 Column column_of(const IdxLayout& layout);
 
-/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts
-/// for the rest. Empty if shards differ.
+/// Of the shards of an MDS folder: numbers, arrays whose encoding names their type, and texts for
+/// the rest. Empty if shards differ.
 std::optional<Schema> schema_of(const MdsIndex& index);
 
 /// Of CSV files. Missing real numbers become NaN; missing whole ones -1, or 0 if some are negative.

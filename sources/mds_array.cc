@@ -56,6 +56,18 @@ std::optional<MdsArrayType> mds_array_type(std::string_view encoding) {
   return MdsArrayType{*dtype, std::move(shape)};
 }
 
+std::vector<std::optional<MdsArrayType>> mds_array_types(const std::vector<MdsColumn>& columns) {
+  std::vector<std::optional<MdsArrayType>> types;
+  for (const MdsColumn& column : columns) {
+    auto type = mds_array_type(column.encoding);
+    const bool taken = std::any_of(columns.begin(), columns.end(),
+                                   [&](const MdsColumn& other) { return other.name == column.name + ".shape"; });
+    if (type && type->shape.empty() && taken) type.reset();
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
 Result<MdsArray> split_mds_array(ByteView value, Dtype dtype) {
   const auto refuse = [](const std::string& reason) { return Error(Errc::malformed_input, reason); };
   if (value.empty()) return refuse("an array has no shape");

@@ -10,6 +10,8 @@
 #include <dovetail/error.h>
 #include <dovetail/schema.h>
 
+#include "sources/mds_index.h"
+
 namespace dovetail::detail {
 
 /// The type of the NumPy arrays of an MDS column, from its encoding:
@@ -22,6 +24,10 @@ struct MdsArrayType {
 
 /// Empty for other encodings, also for `ndarray`, whose values store even their type.
 std::optional<MdsArrayType> mds_array_type(std::string_view encoding);
+
+/// The types of all columns. A column whose values store their shapes counts as bytes if another
+/// column has the name `NAME.shape`.
+std::vector<std::optional<MdsArrayType>> mds_array_types(const std::vector<MdsColumn>& columns);
 
 /// A value that stores its shape.
 struct MdsArray {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "sources/known_schema.h"
 #include "sources/mds_array.h"
 #include "sources/mds_index.h"
+#include "sources/number_columns.h"
 #include "sources/openers.h"
 #include "sources/stream_reader.h"
 
@@ -96,9 +100,11 @@ class MdsRecords final : public FileRecords {
 
  private:
   MdsRecords(StreamReader stream, const MdsShard& shard, const SourceOptions& options, ExampleBuilder& builder)
-      : stream_(std::move(stream)), shard_(shard), options_(options), builder_(builder) {
-    for (const MdsColumn& column : shard.columns) arrays_.push_back(mds_array_type(column.encoding));
-  }
+      : stream_(std::move(stream)),
+        shard_(shard),
+        options_(options),
+        builder_(builder),
+        arrays_(mds_array_types(shard.columns)) {}
 
   Error mismatch(const std::string& reason) const {
     return Error(Errc::sidecar_mismatch, reason).at(stream_.path(), stream_.place().offset);
@@ -240,11 +246,11 @@ class MdsRecords final : public FileRecords {
   const MdsShard& shard_;
   const SourceOptions& options_;
   ExampleBuilder& builder_;
+  std::vector<std::optional<MdsArrayType>> arrays_;  // one for each column
   std::vector<std::uint32_t> offsets_;
   std::size_t number_ = 0;  // of the next sample
   RecordPlace place_;
   std::vector<ByteView> values_;
-  std::vector<std::optional<MdsArrayType>> arrays_;  // one for each column
   bool bad_sample_ = false;
 };
 
@@ -277,6 +283,16 @@ Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing
     return Error(Errc::invalid_option, "the samples have " + std::to_string(shard.columns.size()) +
                                            " columns; only the bytes of a single one can be a raw record")
         .in_file(listing.folder + shard.stored().name);
+  }
+  const NumberColumns numbers(raw ? std::nullopt : options.schema);
+  constexpr std::array<std::string_view, 5> kTexts = {"str", "str_int", "str_float", "str_decimal", "json"};
+  for (const MdsShard& shard : listing.mds->shards) {
+    for (const MdsColumn& column : shard.columns) {
+      if (std::find(kTexts.begin(), kTexts.end(), column.encoding) == kTexts.end()) continue;
+      if (auto fits = numbers.check_column(column.name, " of type " + column.encoding); !fits) {
+        return fits.error().in_file(listing.folder + shard.stored().name);
+      }
+    }
   }
   return std::unique_ptr<FileOpener>(std::make_unique<MdsOpener>(*listing.mds, options));
 }

@@ -20,7 +20,8 @@ std::string quoted(std::string_view text) {
 NumberColumns::NumberColumns(const std::optional<Schema>& schema) {
   if (!schema) return;
   for (const Column& column : schema->columns) {
-    if (column.dtype != Dtype::bytes) types_.emplace(column.name, column.dtype);
+    const bool characters = column.ragged && dtype_bytes(column.dtype) == 1;  // of texts, as they are
+    if (column.dtype != Dtype::bytes && !characters) types_.emplace(column.name, column.dtype);
   }
 }
 
@@ -29,6 +30,13 @@ Result<void> NumberColumns::check_text(std::string_view name, ByteView text, std
   if (found == types_.end()) return {};
   return Error(Errc::malformed_input, quoted(name) + " is " + quoted(as_chars(text)) + ", " + std::string(what) +
                                           "; the schema wants " + std::string(to_text(found->second)));
+}
+
+Result<void> NumberColumns::check_column(std::string_view name, const std::string& why) const {
+  const auto found = types_.find(name);
+  if (found == types_.end()) return {};
+  return Error(Errc::invalid_option, "the values of column " + quoted(name) + " are texts" + why +
+                                         ", but the schema wants " + std::string(to_text(found->second)));
 }
 
 }  // namespace dovetail::detail

@@ -22,6 +22,9 @@ class NumberColumns {
   /// The error for a text if a column of numbers has this name, without file and offset. `what`
   /// describes it, such as "a string".
   Result<void> check_text(std::string_view name, ByteView text, std::string_view what) const;
+  /// The same for a column of a source that holds texts only. `why` continues the sentence.
+  /// Errors: `invalid_option`.
+  Result<void> check_column(std::string_view name, const std::string& why) const;
 
  private:
   std::map<std::string, Dtype, std::less<>> types_;

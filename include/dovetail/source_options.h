@@ -165,8 +165,9 @@ struct DOVETAIL_EXPORT SourceOptions {
   std::vector<std::string> exclude = {};
   CsvOptions csv = {};
   /// The columns that records will fill; `convert` sets it to a schema that it is given. A string
-  /// of JSON for a column of numbers is `malformed_input`, and so is a text member of a tar
-  /// (`cls`, `txt`, `json`). Otherwise such columns would take their bytes as numbers.
+  /// of JSON or a text member of a tar (`cls`, `txt`, `json`) for a column of numbers is
+  /// `malformed_input`; a column of texts of CSV or MDS is `invalid_option`. Without this, columns
+  /// of numbers take the bytes of texts as values.
   std::optional<Schema> schema = {};
 
   // For datasets only: records [first, end); of these, the fraction `sample` that a hash of id and

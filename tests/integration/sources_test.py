@@ -267,8 +267,7 @@ class SourcesTest(CommandTest):
         source = write_file(self.path("a.tfrecord"), tfrecord([b"y" * 10000] * 120 + [b"x" * 1000] * 10000))
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
         self.assertEqual(run_json(*convert)["notes"],
-                         ["a run has 6 records: on average 6.5 KiB, because the first records are larger than the "
-                          "others; convert with --run-records 59 for longer reads"])
+                         ["a run has 6 records: on average 6.5 KiB; convert with --run-records 59 for longer reads"])
         listing = run_good("inspect", self.path("packed")).decode()
         self.assertIn("6, on average 6.5 KiB; --run-records 59 makes reads longer\n", listing)
         self.assertEqual(run_json(*convert, "--run-records", 59)["notes"], [])
