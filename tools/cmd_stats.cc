@@ -171,7 +171,7 @@ std::string to_text(const std::vector<RankStats>& ranks) {
   std::string losses;
   for (const RankStats& stats : ranks) {
     if (stats.lost_rows == 0) continue;
-    losses += stats.name() + ": " + format::count_of(stats.lost_rows, "row") + " lost to damage\n";
+    losses += stats.name() + ": " + format::count_of(stats.lost_rows, "row") + " lost to damage or rejected\n";
   }
   return table.to_text() + '\n' + losses + verdict(ranks) + '\n';
 }

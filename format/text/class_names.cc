@@ -20,21 +20,30 @@ boost::json::array parse_classes(const std::string& text) {
   return !failed && value.is_array() ? value.get_array() : boost::json::array();
 }
 
-}  // namespace
-
-Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
+Result<void> check(const std::string& here, const std::string& there, const std::string& where, bool further) {
   if (here == there) return {};
   const boost::json::array mine = parse_classes(here);
   const boost::json::array theirs = parse_classes(there);
   const auto name_of = [](const boost::json::array& classes, std::size_t label) {
     return label < classes.size() ? boost::json::serialize(classes[label]) : std::string("none");
   };
+  const std::size_t both = std::min(mine.size(), theirs.size());
   std::size_t label = 0;
-  while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
-  if (label == mine.size() && label == theirs.size()) return {};
+  while (label != both && mine[label] == theirs[label]) ++label;
+  if (label == both && (further || mine.size() == theirs.size())) return {};
   return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here, but " +
                                          name_of(theirs, label) + " in " + where +
                                          "; convert their inputs with --labels and the same --classes FILE");
+}
+
+}  // namespace
+
+Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
+  return check(here, there, where, false);
+}
+
+Result<void> check_labels_agree(const std::string& here, const std::string& there, const std::string& where) {
+  return check(here, there, where, true);
 }
 
 }  // namespace dovetail::format

@@ -243,7 +243,7 @@ class Reader:
     `metrics()` fail, too. `epoch`, `step` and `state_dict()` still give its place: that of the batch that failed, or
     the target of a move that failed. `seek(reader.epoch, reader.step)` tries once more. While one thread waits for a
     batch, `next()` of another is a BusyError, and a move or `close()` by another ends the wait with an error. While
-    one thread moves the reader, any call of another is a BusyError.
+    one thread moves the reader, any call of another but `close()` is a BusyError.
     """
 
     @names_options()

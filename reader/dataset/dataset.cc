@@ -99,8 +99,11 @@ Result<void> Dataset::State::add_classes(const Dataset& dataset) {
     classes = std::move(next);
     return {};
   }
-  auto agree = format::check_classes_agree(next.text, classes.text, classes.path);
-  return agree ? agree : agree.error().in_file(next.path);
+  if (auto agree = format::check_labels_agree(next.text, classes.text, classes.path); !agree) {
+    return agree.error().in_file(next.path);
+  }
+  if (next.text.size() > classes.text.size()) classes = std::move(next);  // it names further classes
+  return {};
 }
 
 const Dataset::State::Part* Dataset::State::part_of(std::uint32_t shard) const noexcept {

@@ -12,8 +12,14 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr const char* kRemedy =
-    "; `dovetail verify` lists all damage, and on_damage = substitute or empty goes on without the lost rows";
+/// For damage that a check of all files finds. A shard that is not of this dataset, or has vanished,
+/// is perhaps whole, so its rows should not be given up.
+std::string remedy_of(const Error& failure) {
+  if (failure.kind() != ErrorKind::damaged || failure.is(Errc::manifest_mismatch) || failure.is(Errc::file_changed)) {
+    return {};
+  }
+  return "; `dovetail verify` lists all damage, and on_damage = substitute or empty goes on without the lost rows";
+}
 
 }  // namespace
 
@@ -30,7 +36,7 @@ Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t en
   const std::string text = failure.detail() + (failure.detail().empty() ? "" : "; ") + "records [" +
                            std::to_string(first) + ", " + std::to_string(end) + ") of the shard, needed by rank " +
                            std::to_string(rank) + " at step " + std::to_string(step) + " of epoch " +
-                           std::to_string(epoch) + kRemedy;
+                           std::to_string(epoch) + remedy_of(failure);
   const Error needed(failure.code(), text);
   return failure.offset() ? needed.at(failure.path(), *failure.offset()) : needed.in_file(failure.path());
 }

@@ -244,9 +244,10 @@ TEST_F(InferSchemaTest, ANoteNamesLargeNumbersThatAFloatChanges) {
   for (const unsigned jobs : {1U, 2U}) {
     const std::string json =
         put("a.jsonl", "{\"x\": 0.1}\n{\"x\": 1700000000.25}\n{\"x\": 1e300}\n{\"x\": 16777216.0}\n");
-    EXPECT_THAT(notes(json, jobs), ElementsAre(HasSubstr("large ones in 2 records: \"x\" is 1700000000.25, stored as "
-                                                         "1700000000, in line 2 of " +
-                                                         json + "; ")));
+    EXPECT_THAT(notes(json, jobs),
+                ElementsAre(HasSubstr("change large numbers in 2 records: \"x\" is 1700000000.25, stored as "
+                                      "1700000000, in line 2 of " +
+                                      json + "; ")));
     const std::string beyond = put("b.jsonl", "{\"x\": 0.5}\n{\"x\": -1e300}\n");
     EXPECT_THAT(notes(beyond, jobs),
                 ElementsAre(HasSubstr("1 record: \"x\" is beyond the range of a float, stored as -inf, in line 2")));

@@ -320,7 +320,7 @@ class CheckDigestsTest(PlanTest):
                 for problem, lost_here in zip(verdict["problems"], rows):
                     self.assertTrue(problem.endswith("lost " + lost_here), verdict["problems"])
                 text = run("plan", self.dataset, *where).stdout.decode()
-                self.assertIn(f"lost: the digests agree, but {records} rows were lost to damage\n", text)
+                self.assertIn(f"lost: the digests agree, but {records} rows were lost to damage or rejected\n", text)
                 self.assertNotIn("good:", text)
 
     def test_missing_and_contradicting_files_are_named(self):

@@ -126,7 +126,7 @@ class StatsTest(CommandTest):
         text = run_good("stats", *files).decode()
         self.assertIn("lost rows", text.splitlines()[0])
         for rank, rows in enumerate(lost):
-            self.assertIn(f"\nrank {rank}: {rows} row{'' if rows == 1 else 's'} lost to damage\n", text)
+            self.assertIn(f"\nrank {rank}: {rows} row{'' if rows == 1 else 's'} lost to damage or rejected\n", text)
         good = self.statistics(0)
         self.assertNotIn("lost to damage", run_good("stats", good).decode())
 

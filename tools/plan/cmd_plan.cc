@@ -91,6 +91,10 @@ Result<int> run(const PlanArguments& arguments) {
   if (!arguments.labels.empty() && !arguments.shuffle_report) {
     return Error(Errc::invalid_option, "--labels needs --shuffle-report");
   }
+  const PlanFlags& flags = arguments.plan;
+  if (!arguments.digest_paths.empty() && !flags.world && flags.plan_path.empty() && flags.state_path.empty()) {
+    return Error(Errc::invalid_option, "--check-digests needs --world, the number of ranks that read");
+  }
   DOVETAIL_TRY(check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths));
   DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
   DOVETAIL_ASSIGN(const PlanRequest request, plan_request(arguments.plan));
@@ -129,7 +133,7 @@ void add_plan(CommandLine& line) {
   flags
       .add("--check-digests", arguments->digest_paths,
            "Compare outputs of `read --json` of a whole epoch with the plan; exit code 1: digests differ or rows "
-           "were lost to damage, 2: files missing or contradictory")
+           "were lost to damage or rejected, 2: files missing or contradictory")
       .shown_as("FILE")
       .takes_all();
   flags.group("What is read");

@@ -329,7 +329,7 @@ std::string to_text(const DigestVerdict& verdict) {
              (verdict.files == 1 ? " adds" : " add") + " up to the plan's, " + verdict.planned.to_hex() + '\n';
     case DigestVerdict::Kind::lost:
       return text + "lost: the digests agree, but " + format::count_of(verdict.lost_rows, "row") +
-             (verdict.lost_rows == 1 ? " was" : " were") + " lost to damage\n";
+             (verdict.lost_rows == 1 ? " was" : " were") + " lost to damage or rejected\n";
     case DigestVerdict::Kind::differs:
       return text + "differs: the digests add up to " + verdict.found.to_hex() + ", and the plan's is " +
              verdict.planned.to_hex() + '\n';

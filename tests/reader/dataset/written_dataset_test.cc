@@ -122,6 +122,11 @@ TEST_F(WrittenDatasetTest, DatasetsThatNumberTheirClassesDifferentlyAreNotJoined
   EXPECT_THAT(join({join({none, ants}).value(), join({none, bees}).value()}), differ);
   EXPECT_EQ(join({ants, none, alike, ants}).value().records(), 4u);
   EXPECT_EQ(join({bees, none}).value().records(), 2u);
+  const Dataset further = write_classes("further", R"(["ant","bee","cat"])");
+  const Dataset other = write_classes("other", R"(["ant","bee","dog"])");
+  EXPECT_EQ(join({ants, further}).value().records(), 2u) << "no number has two names";
+  EXPECT_THAT(join({ants, further, other}),
+              Fails(Errc::invalid_option).saying(R"(label 2 is "dog" here, but "cat" in )" + further.path()));
 
   // A shard that does not open is reported when its records are read.
   std::filesystem::remove(bees.shard_path(0));

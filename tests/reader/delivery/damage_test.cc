@@ -18,6 +18,8 @@ namespace {
 const SampleShape kShape{.shard_records = {200, 200}, .min_bytes = 1};
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kRemedy =
     "; `dovetail verify` lists all damage, and on_damage = substitute or empty goes on without the lost rows";
@@ -100,6 +102,7 @@ TEST_F(DamageTest, FailNamesFileOffsetRecordsAndStepAndStaysTheAnswer) {
     batch = std::optional<Batch>();
     batch = reader.next();
   }
+  EXPECT_THAT(batch.error().detail(), EndsWith(kRemedy));
   const Error error = batch.error();
   EXPECT_THAT(error, Fails(Errc::payload_checksum).in(dataset_.shard_path(0)).at(damaged.offset));
   const std::string records = "records [" + std::to_string(damaged.first_record) + ", " +
@@ -153,7 +156,7 @@ TEST_F(DamageTest, AVanishedShardIsAnErrorOrLostRowsAsAsked) {
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
   EXPECT_THAT(batch, Fails(ErrorKind::io).in(dataset_.shard_path(1)));
-  EXPECT_THAT(batch.error().detail(), EndsWith(kRemedy));
+  EXPECT_THAT(batch.error().detail(), Not(HasSubstr("on_damage"))) << "the shard may be elsewhere";
 
   ReaderStats stats;
   const Seen seen = read(options(OnDamage::empty), &stats);
