@@ -69,6 +69,7 @@ def stub_signatures():
         stub = ast.parse(file.read()).body
     found = {thing.name: one(thing, 0) for thing in stub if isinstance(thing, ast.FunctionDef)}
     for of in (thing for thing in stub if isinstance(thing, ast.ClassDef)):
+        found[of.name] = ("", None)  # no constructor, unless there is one below
         for thing in (thing for thing in of.body if isinstance(thing, ast.FunctionDef)):
             is_static = any(isinstance(by, ast.Name) and by.id == "staticmethod" for by in thing.decorator_list)
             name = of.name if thing.name == "__init__" else f"{of.name}.{thing.name}"

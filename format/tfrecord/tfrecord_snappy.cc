@@ -18,14 +18,15 @@ void TfrecordSnappyEncoder::add(ByteView bytes, std::vector<std::byte>& out) {
 
 void TfrecordSnappyEncoder::finish(std::vector<std::byte>& out) {
   if (block_.empty()) return;
-  constexpr std::size_t kLengthBytes = 4;
+  constexpr std::size_t kBlockLengthBytes = 4;
   const std::size_t begin = out.size();
-  out.resize(begin + kLengthBytes + snappy::MaxCompressedLength(block_.size()));
+  out.resize(begin + kBlockLengthBytes + snappy::MaxCompressedLength(block_.size()));
   std::size_t length = 0;
   snappy::RawCompress(reinterpret_cast<const char*>(block_.data()), block_.size(),
-                      reinterpret_cast<char*>(out.data() + begin + kLengthBytes), &length);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) out[begin + i] = static_cast<std::byte>(length >> (24 - 8 * i) & 0xFF);
-  out.resize(begin + kLengthBytes + length);
+                      reinterpret_cast<char*>(out.data() + begin + kBlockLengthBytes), &length);
+  for (std::size_t i = 0; i < kBlockLengthBytes; ++i)
+    out[begin + i] = static_cast<std::byte>(length >> (24 - 8 * i) & 0xFF);
+  out.resize(begin + kBlockLengthBytes + length);
   block_.clear();
 }
 
