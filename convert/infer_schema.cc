@@ -16,7 +16,6 @@
 
 #include <dovetail/features.h>
 
-#include "convert/record_shapes.h"
 #include "convert/workers.h"
 #include "format/example/example_wire.h"
 #include "format/text/count_of.h"
@@ -100,8 +99,8 @@ class FeaturePass {
     return report;
   }
 
-  /// See `RecordShapes::all`.
-  std::vector<const RecordShape*> shapes() const { return shapes_.all(); }
+  /// The number of records in the whole line.
+  std::uint64_t records() const { return std::accumulate(records_.begin(), records_.end(), std::uint64_t{0}); }
   /// The number of a record in the whole line.
   std::uint64_t number_of(std::uint64_t id) const {
     return std::accumulate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(id / kShareIds),
@@ -126,29 +125,26 @@ class FeaturePass {
 
   void work(FailureGate& gate) {
     FeatureCollector collector;
-    RecordShapes shapes;
     std::optional<std::uint64_t> without_features;
     LineCursor cursor(line_);
     cursor.watch(cancelled_);
     for (std::uint32_t share = next_++; share < shares() && !gate.stops(share); share = next_++) {
-      if (auto read = read_share(cursor, share, gate, collector, shapes, without_features); !read) {
+      if (auto read = read_share(cursor, share, gate, collector, without_features); !read) {
         gate.fail(share, read.error());
         break;
       }
     }
     const std::lock_guard lock(mutex_);
     all_.merge(collector);
-    shapes_.merge(shapes);
     if (!without_features_) without_features_ = without_features;
   }
 
   Result<void> read_share(LineCursor& cursor, std::uint32_t share, const FailureGate& gate, FeatureCollector& collector,
-                          RecordShapes& shapes, std::optional<std::uint64_t>& without_features) {
+                          std::optional<std::uint64_t>& without_features) {
     DOVETAIL_TRY(cursor.seek(line_.begin_of(share, shares())));
     const std::uint64_t end = line_.begin_of(share + 1, shares());
     std::uint64_t id = share * kShareIds;
     for (; cursor.has_record() && cursor.place() < end && !gate.stops(share); ++id) {
-      shapes.add(id, cursor);
       if (has_no_features(cursor.record())) {
         without_features = id;
       } else {
@@ -168,7 +164,6 @@ class FeaturePass {
   std::mutex mutex_;
   // Guarded by `mutex_` while threads run.
   FeatureCollector all_;
-  RecordShapes shapes_;
   std::optional<std::uint64_t> without_features_;
 };
 
@@ -234,36 +229,20 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
   return found ? error.at(cursor.file(), cursor.offset()) : error;
 }
 
-std::string place_of(const RecordShape& shape, const FeaturePass& pass) {
-  if (shape.line != 0) return "line " + std::to_string(shape.line) + " of " + shape.file;
-  return "record " + std::to_string(pass.number_of(shape.first)) + ", in " + shape.file;
-}
-
-std::uint64_t records_in(const std::vector<const RecordShape*>& shapes) {
-  return std::accumulate(shapes.begin(), shapes.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const RecordShape* shape) { return sum + shape->records; });
-}
-
-template <class Condition>
-std::vector<const RecordShape*> shapes_where(const FeaturePass& pass, const Condition& condition) {
-  std::vector<const RecordShape*> shapes = pass.shapes();
-  std::erase_if(shapes, [&](const RecordShape* shape) { return !condition(*shape); });
-  return shapes;
-}
-
 /// Names columns that some records lack.
-std::string note_of(const Schema& schema, const FeaturePass& pass) {
+std::string note_of(const FeaturesReport& report, std::uint64_t records) {
   constexpr std::size_t kMostShown = 3;
   std::string note;
   std::size_t found = 0;
-  for (const Column& column : schema.columns) {
+  for (const Column& column : report.schema.columns) {
     if (!column.fallback) continue;
-    const auto lack = shapes_where(pass, [&](const RecordShape& shape) { return !shape.has(column.name); });
-    if (lack.empty() || ++found > kMostShown) continue;
+    std::uint64_t lack = records;
+    for (const FeatureStats* stats : kinds_of(report, column.name)) lack -= records_with_values(*stats);
+    if (lack == 0 || ++found > kMostShown) continue;
     const std::string value = column.ragged ? "[]" : column.fallback->empty() ? "\"\"" : *column.fallback;
     note += (note.empty() ? "" : "; ") + format::visible(format::shortened(column.name, kShownName)) +
-            " lacks a value in " + format::count_of(records_in(lack), "record") + ", first in " +
-            place_of(*lack.front(), pass) + ": rows get " + value;
+            " lacks a value in " + std::to_string(lack) + " of " + format::count_of(records, "record") + ": rows get " +
+            value;
   }
   return found > kMostShown ? note + "; so do " + format::count_of(found - kMostShown, "more column") : note;
 }
@@ -289,7 +268,7 @@ Result<InferredSchema> infer_schema(const InputLine& line, unsigned jobs, const 
     return no_column(name, kinds, line, pass);
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
-  std::string note = note_of(report.schema, pass);
+  std::string note = note_of(report, pass.records());
   return InferredSchema{std::move(report.schema), std::move(note)};
 }
 

@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 struct InferredSchema {
   Schema schema;
-  /// Names columns that some records lack, and the first of these; empty if none does.
+  /// Names columns that some records lack; empty if there are none.
   std::string note;
 };
 
@@ -21,8 +21,7 @@ struct InferredSchema {
 /// and the error of a record do not depend on `jobs`. `cancelled` is as in `SourceOptions`; any
 /// thread calls it.
 /// Errors: as `LineCursor`; `invalid_option` if a record is not an Example, a feature with values
-///         cannot be a column, there is no column, or a member of JSON lines is an object in some and not in
-///         others.
+///         cannot be a column, or there is no column.
 /// Cost:   up to 24 MiB for each thread, and 24 MiB.
 Result<InferredSchema> infer_schema(const InputLine& line, unsigned jobs, const std::function<bool()>& cancelled);
 
