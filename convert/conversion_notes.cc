@@ -55,8 +55,8 @@ std::optional<std::string> short_runs(const ConvertReport& report, std::uint64_t
   const auto longer = format::longer_run(report.records, report.raw_bytes, records, run_bytes);
   if (!longer) return std::nullopt;
   return "a run has " + format::count_of(records, "record") + ": on average " +
-         format::human_bytes(report.raw_bytes * records / report.records) + "; convert with --run-records " +
-         std::to_string(*longer) + " for longer reads";
+         format::human_bytes(format::mean_run_bytes(report.records, report.raw_bytes, records)) +
+         "; convert with --run-records " + std::to_string(*longer) + " for longer reads";
 }
 
 /// A pattern that matches nothing in any source is misspelt or superfluous.

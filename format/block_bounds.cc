@@ -28,6 +28,11 @@ std::uint64_t choose_run_records(std::uint64_t run_bytes, const FirstRecords& fi
   return std::clamp<std::uint64_t>(run_records, 1, kMaxBlockRecords);
 }
 
+std::uint64_t mean_run_bytes(std::uint64_t records, std::uint64_t raw_bytes, std::uint64_t run_records) noexcept {
+  return static_cast<std::uint64_t>(static_cast<double>(raw_bytes) / static_cast<double>(records) *
+                                    static_cast<double>(run_records));
+}
+
 std::optional<std::uint64_t> longer_run(std::uint64_t records, std::uint64_t raw_bytes, std::uint64_t run_records,
                                         std::uint64_t run_bytes) noexcept {
   if (raw_bytes <= run_bytes) return std::nullopt;

@@ -38,6 +38,9 @@ bool can_choose_run(std::uint64_t run_bytes, const FirstRecords& first) noexcept
 /// Needs: `first` ends no later than the record at which `can_choose_run` first returns true.
 std::uint64_t choose_run_records(std::uint64_t run_bytes, const FirstRecords& first) noexcept;
 
+/// Returns the bytes of an average run. Needs: `records` is not 0.
+std::uint64_t mean_run_bytes(std::uint64_t records, std::uint64_t raw_bytes, std::uint64_t run_records) noexcept;
+
 /// Returns the run length with `run_bytes` on average, if it is more than twice `run_records` and
 /// the dataset has more than one such run. Then the first records did not resemble the others, and
 /// reads are short.

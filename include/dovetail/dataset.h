@@ -61,8 +61,8 @@ class DOVETAIL_EXPORT Dataset {
   /// Errors: `empty_input` without datasets; `bad_length` for more than 2^55 records or 2^32 shards
   ///         in total; `invalid_option` for two datasets whose metadata gives different names to the
   ///         numbers of classes (`kClassesKey`, convert.h).
-  /// Cost:   reads the metadata of one shard of each dataset. A dataset whose shards do not open
-  ///         counts as one without names of classes.
+  /// Cost:   reads the metadata of the first shard of each dataset. If that does not open, the
+  ///         dataset counts as one without names of classes.
   static Result<Dataset> join(std::span<const Dataset> datasets);
 
   /// The path given to `open`; for joined datasets that of the first one.

@@ -42,7 +42,7 @@ struct Dataset::State {
     std::string path;
   };
 
-  /// Of the first shard that opens, or as joined. Damage is reported when records are read.
+  /// Of the first shard, or as joined. Damage is reported when records are read.
   static Classes classes_of(const Dataset& dataset);
   /// Labels are numbers, so joined datasets must number their classes alike.
   /// Errors: `invalid_option`.
@@ -81,15 +81,12 @@ Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
 
 Dataset::State::Classes Dataset::State::classes_of(const Dataset& dataset) {
   if (!dataset.state_->parts.empty()) return dataset.state_->classes;
-  for (std::uint32_t number = 0; number < dataset.shards().size(); ++number) {
-    const auto shard = detail::open_shard(dataset, number);
-    const auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
-    if (!metadata) continue;
-    const auto found = metadata->user.find(std::string(kClassesKey));
-    if (found == metadata->user.end()) break;
-    return {found->second, dataset.path()};
-  }
-  return {};
+  if (dataset.shards().empty()) return {};
+  const auto shard = detail::open_shard(dataset, 0);
+  const auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
+  if (!metadata) return {};
+  const auto found = metadata->user.find(std::string(kClassesKey));
+  return found == metadata->user.end() ? Classes() : Classes{found->second, dataset.path()};
 }
 
 Result<void> Dataset::State::add_classes(const Dataset& dataset) {

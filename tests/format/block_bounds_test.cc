@@ -125,6 +125,8 @@ TEST(RunLengthTest, IsLongerOnRequestIfRunsHaveLessThanHalfOfTheTarget) {
   EXPECT_EQ(longer(1, 0), std::nullopt);
   EXPECT_EQ(longer_run(10, 20'000, 1, kRun), std::nullopt) << "a dataset of one run";
   EXPECT_EQ(longer_run(0, 0, 1, kRun), std::nullopt);
+  EXPECT_EQ(mean_run_bytes(1'000'000, 2'000'000'000, 5), 10'000u);
+  EXPECT_EQ(mean_run_bytes(std::uint64_t{1} << 50, std::uint64_t{1} << 50, 32'000), 32'000u) << "no overflow";
 }
 
 /// Records of each block of shards of records of these sizes.

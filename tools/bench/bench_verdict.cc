@@ -69,11 +69,13 @@ std::string cold_sentences(const BenchReport& report) {
   return text + best_trial(report, true) + '\n';
 }
 
-/// Stored bytes, because compressed runs of the default size may be short reads.
+/// By stored bytes, because compressed runs of the default size may be short reads. Readers hold
+/// runs decoded, so these are at most 16 times as large.
 std::string longer_reads(const BenchReport& report) {
   const auto run_bytes = static_cast<double>(WriterOptions{}.run_bytes);
-  const double record = static_cast<double>(report.stored_bytes) / static_cast<double>(report.records);
-  const auto records = static_cast<std::uint64_t>(run_bytes / std::max(record, 1.0));
+  const double stored =
+      static_cast<double>(report.stored_bytes) / static_cast<double>(std::max<std::uint64_t>(report.records, 1));
+  const auto records = static_cast<std::uint64_t>(run_bytes / std::max({stored, report.mean_record() / 16, 1.0}));
   return " Convert with --run-records " + std::to_string(std::max<std::uint64_t>(records, 1)) + " for longer reads.";
 }
 

@@ -131,8 +131,9 @@ std::string run_text(const inspect::Inspection& inspection) {
       format::longer_run(inspection.records, inspection.raw_bytes, least->info.run_records, WriterOptions{}.run_bytes);
   if (!longer) return text;
   return text + ", on average " +
-         format::human_bytes(inspection.raw_bytes * least->info.run_records / inspection.records) + "; --run-records " +
-         std::to_string(*longer) + " makes reads longer";
+         format::human_bytes(
+             format::mean_run_bytes(inspection.records, inspection.raw_bytes, least->info.run_records)) +
+         "; --run-records " + std::to_string(*longer) + " makes reads longer";
 }
 
 std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours) {
