@@ -148,10 +148,15 @@ Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing
   }
   DOVETAIL_ASSIGN(auto layout, find_csv_layout(listing, options));
   const NumberColumns numbers(options.records == RecordForm::raw ? std::nullopt : options.schema);
-  for (const CsvColumn& column : layout.columns) {
+  for (CsvColumn& column : layout.columns) {
     if (column.type != ColumnType::bytes) continue;
-    const std::string why = column.reason.empty() ? "" : ", because of " + column.reason;
-    if (auto fits = numbers.check_column(column.name, why); !fits) return fits.error().in_file(layout.file);
+    const Dtype wanted = numbers.type_of(column.name);
+    if (column.empty && wanted != Dtype::bytes) {  // no value: rows get the fallback of the schema
+      column.type = ColumnType::int64;
+      continue;
+    }
+    const std::string texts = column.reason.empty() ? "texts" : "texts, because of " + column.reason;
+    if (auto fits = numbers.check_column(column.name, texts); !fits) return fits.error().in_file(layout.file);
   }
   CsvShape shape{std::move(layout), options.csv, options.records == RecordForm::raw,
                  ExampleBuilder(options.max_record_bytes)};

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <limits>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -57,12 +57,12 @@ std::optional<MdsArrayType> mds_array_type(std::string_view encoding) {
 }
 
 std::vector<std::optional<MdsArrayType>> mds_array_types(const std::vector<MdsColumn>& columns) {
+  std::set<std::string_view> names;
+  for (const MdsColumn& column : columns) names.insert(column.name);
   std::vector<std::optional<MdsArrayType>> types;
   for (const MdsColumn& column : columns) {
     auto type = mds_array_type(column.encoding);
-    const bool taken = std::any_of(columns.begin(), columns.end(),
-                                   [&](const MdsColumn& other) { return other.name == column.name + ".shape"; });
-    if (type && type->shape.empty() && taken) type.reset();
+    if (type && type->shape.empty() && names.contains(column.name + ".shape")) type.reset();
     types.push_back(std::move(type));
   }
   return types;

@@ -270,6 +270,21 @@ class MdsOpener final : public FileOpener {
   ExampleBuilder builder_;
 };
 
+/// Columns of numbers take bytes as values, which texts and arrays of another type are not.
+Result<void> check_columns(const std::vector<MdsColumn>& columns, const NumberColumns& numbers) {
+  constexpr std::array<std::string_view, 5> kTexts = {"str", "str_int", "str_float", "str_decimal", "json"};
+  const auto arrays = mds_array_types(columns);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const MdsColumn& column = columns[i];
+    const bool is_text = std::find(kTexts.begin(), kTexts.end(), column.encoding) != kTexts.end();
+    const bool is_array = column.encoding.starts_with("ndarray");
+    const bool fits = is_array && arrays[i] && arrays[i]->dtype == numbers.type_of(column.name);
+    if (!is_text && (!is_array || fits)) continue;
+    DOVETAIL_TRY(numbers.check_column(column.name, "values of type " + column.encoding));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing, const SourceOptions& options) {
@@ -285,13 +300,9 @@ Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing
         .in_file(listing.folder + shard.stored().name);
   }
   const NumberColumns numbers(raw ? std::nullopt : options.schema);
-  constexpr std::array<std::string_view, 5> kTexts = {"str", "str_int", "str_float", "str_decimal", "json"};
   for (const MdsShard& shard : listing.mds->shards) {
-    for (const MdsColumn& column : shard.columns) {
-      if (std::find(kTexts.begin(), kTexts.end(), column.encoding) == kTexts.end()) continue;
-      if (auto fits = numbers.check_column(column.name, " of type " + column.encoding); !fits) {
-        return fits.error().in_file(listing.folder + shard.stored().name);
-      }
+    if (auto fit = check_columns(shard.columns, numbers); !fit) {
+      return fit.error().in_file(listing.folder + shard.stored().name);
     }
   }
   return std::unique_ptr<FileOpener>(std::make_unique<MdsOpener>(*listing.mds, options));

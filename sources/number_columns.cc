@@ -20,8 +20,7 @@ std::string quoted(std::string_view text) {
 NumberColumns::NumberColumns(const std::optional<Schema>& schema) {
   if (!schema) return;
   for (const Column& column : schema->columns) {
-    const bool characters = column.ragged && dtype_bytes(column.dtype) == 1;  // of texts, as they are
-    if (column.dtype != Dtype::bytes && !characters) types_.emplace(column.name, column.dtype);
+    if (column.dtype != Dtype::bytes) types_.emplace(column.name, column.dtype);
   }
 }
 
@@ -32,11 +31,17 @@ Result<void> NumberColumns::check_text(std::string_view name, ByteView text, std
                                           "; the schema wants " + std::string(to_text(found->second)));
 }
 
-Result<void> NumberColumns::check_column(std::string_view name, const std::string& why) const {
+Result<void> NumberColumns::check_column(std::string_view name, const std::string& holds) const {
   const auto found = types_.find(name);
   if (found == types_.end()) return {};
-  return Error(Errc::invalid_option, "the values of column " + quoted(name) + " are texts" + why +
-                                         ", but the schema wants " + std::string(to_text(found->second)));
+  return Error(Errc::invalid_option, "column " + quoted(name) + " holds " + holds + ", but the schema wants " +
+                                         std::string(to_text(found->second)) +
+                                         "; store it as bytes, or mend the values");
+}
+
+Dtype NumberColumns::type_of(std::string_view name) const {
+  const auto found = types_.find(name);
+  return found == types_.end() ? Dtype::bytes : found->second;
 }
 
 }  // namespace dovetail::detail

@@ -22,9 +22,11 @@ class NumberColumns {
   /// The error for a text if a column of numbers has this name, without file and offset. `what`
   /// describes it, such as "a string".
   Result<void> check_text(std::string_view name, ByteView text, std::string_view what) const;
-  /// The same for a column of a source that holds texts only. `why` continues the sentence.
-  /// Errors: `invalid_option`.
-  Result<void> check_column(std::string_view name, const std::string& why) const;
+  /// The error for a column of a source whose values are not those of a column of numbers. `holds`
+  /// describes them, such as "texts". Errors: `invalid_option`.
+  Result<void> check_column(std::string_view name, const std::string& holds) const;
+  /// `bytes` if no column of numbers has this name.
+  Dtype type_of(std::string_view name) const;
 
  private:
   std::map<std::string, Dtype, std::less<>> types_;

@@ -96,10 +96,9 @@ Result<void> Dataset::State::add_classes(const Dataset& dataset) {
     classes = std::move(next);
     return {};
   }
-  if (auto agree = format::check_labels_agree(next.text, classes.text, classes.path); !agree) {
-    return agree.error().in_file(next.path);
-  }
-  if (next.text.size() > classes.text.size()) classes = std::move(next);  // it names further classes
+  const auto further = format::check_labels_agree(next.text, classes.text, classes.path);
+  if (!further) return further.error().in_file(next.path);
+  if (*further) classes = std::move(next);
   return {};
 }
 

@@ -30,7 +30,7 @@ TEST_F(GivenSchemaTest, StringsOfJsonAreNoNumbers) {
       {R"({"label": "1"})", "label:u8", R"(line 2: "label" is "1", a string; the schema wants u8)"},
       {R"({"date": "20240100"})", "date:i64", R"(line 2: "date" is "20240100", a string; the schema wants i64)"},
       {R"({"at": {"x": "abcd"}})", "at.x:f32=nan", R"(line 2: "at.x" is "abcd", a string; the schema wants f32)"},
-      {R"({"x": ["a", "b"]})", "x:u8[2]", R"(line 2: "x" is "a", a string; the schema wants u8)"},
+      {R"({"x": ["a", "b"]})", "x:u8[*]", R"(line 2: "x" is "a", a string; the schema wants u8)"},
       {R"({"x": [[1, 2], [3, 4]]})", "x:u8[13]",
        R"(line 2: "x" is "[[1,2],[3,4]]", a list of lists or of several kinds, or a string; the schema wants u8)"},
       {R"({"x": 18446744073709551615})", "x:u8[20]",
@@ -53,21 +53,23 @@ TEST_F(GivenSchemaTest, NumbersAndTextsOfJsonFillTheirColumns) {
   EXPECT_EQ(example_text(read_dataset(out_).records[0]), "label=[1] more=<12345678> text=<1> weight=(0.5)");
 }
 
-TEST_F(GivenSchemaTest, TextsOfJsonFillColumnsOfBytesAsNumbers) {
-  ASSERT_TRUE(convert(out_, with_schema(put("a.jsonl", R"({"x": "abc"})"), "x:u8[*]")));
-}
-
 TEST_F(GivenSchemaTest, TextsOfCsvAreNoNumbers) {
   const std::string csv = put("a.csv", "label,y\n1,1\n?,1\n");
   ConvertOptions wanted = with_schema(csv, "label:u8, y:u8");
   wanted.source.records = RecordForm::automatic;
-  EXPECT_THAT(convert(out_, wanted),
-              Fails(Errc::invalid_option)
-                  .in(csv)
-                  .saying("the values of column \"label\" are texts, because of \"?\" in line 3 of " + csv +
-                          ", but the schema wants u8"));
+  EXPECT_THAT(convert(out_, wanted), Fails(Errc::invalid_option)
+                                         .in(csv)
+                                         .saying("column \"label\" holds texts, because of \"?\" in line 3 of " + csv +
+                                                 ", but the schema wants u8"));
   wanted.source.csv.nulls = {"?"};
   EXPECT_TRUE(convert(out_, wanted));
+}
+
+TEST_F(GivenSchemaTest, ColumnsOfCsvWithoutValuesTakeAnyNumbers) {
+  ConvertOptions wanted = with_schema(put("a.csv", "a,b\n1,\n2,NA\n"), "a:i64, b:f32=nan");
+  wanted.source.records = RecordForm::automatic;
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(example_text(read_dataset(out_).records[0]), "a=[1] b=[]");
 }
 
 TEST_F(GivenSchemaTest, TextsOfMdsAreNoNumbers) {
@@ -78,9 +80,23 @@ TEST_F(GivenSchemaTest, TextsOfMdsAreNoNumbers) {
   put("mds/index.json", mds_index(mds_entry("shard.00000.mds", shard.size(), 1, "\"zip_data\":null", columns)));
   ConvertOptions wanted = with_schema(folder_ / "mds", "n:i64");
   wanted.source.records = RecordForm::automatic;
-  EXPECT_THAT(convert(out_, wanted), Fails(Errc::invalid_option).saying("are texts of type str_int, but the schema"));
+  EXPECT_THAT(convert(out_, wanted),
+              Fails(Errc::invalid_option).saying("holds values of type str_int, but the schema"));
   wanted.writer.shard.schema = parse_schema("raw:i64").value();
   EXPECT_TRUE(convert(out_, wanted)) << "bytes are values as they are";
+}
+
+TEST_F(GivenSchemaTest, ArraysOfMdsHaveTheirOwnType) {
+  const std::string columns = R"("column_names":["t"],"column_encodings":["ndarray:int16"],"column_sizes":[null])";
+  const std::string shard = mds_shard({le(6, 4) + std::string("\4\2\1\0\2\0", 6)}, columns);
+  put("mds/shard.00000.mds", shard);
+  put("mds/index.json", mds_index(mds_entry("shard.00000.mds", shard.size(), 1, "\"zip_data\":null", columns)));
+  ConvertOptions wanted = with_schema(folder_ / "mds", "t:i32[*]");
+  wanted.source.records = RecordForm::automatic;
+  EXPECT_THAT(convert(out_, wanted),
+              Fails(Errc::invalid_option).saying("type ndarray:int16, but the schema wants i32"));
+  wanted.writer.shard.schema = parse_schema("t:i16[*]").value();
+  EXPECT_TRUE(convert(out_, wanted));
 }
 
 TEST_F(GivenSchemaTest, TextMembersOfTarsAreNoNumbers) {

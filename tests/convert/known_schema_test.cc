@@ -134,6 +134,20 @@ TEST_F(KnownSchemaTest, HasTheElementsOfMdsArraysThatStoreTheirShapes) {
   EXPECT_EQ(records.at(0).find("tokens.shape"), std::string::npos) << "one dimension";
 }
 
+TEST(MdsArrayTest, KeepsItsBytesBesideAColumnOfTheNameOfItsShape) {
+  const auto column = [](const char* name, const char* encoding) {
+    detail::MdsColumn made;
+    made.name = name;
+    made.encoding = encoding;
+    return made;
+  };
+  const auto types =
+      detail::mds_array_types({column("x", "ndarray:int32"), column("x.shape", "int"), column("y", "ndarray:int32")});
+  EXPECT_FALSE(types[0].has_value());
+  EXPECT_FALSE(types[1].has_value());
+  EXPECT_TRUE(types[2].has_value());
+}
+
 TEST(MdsArrayTest, RefusesWhatItsShapeContradicts) {
   const auto elements = [](const std::string& value) -> std::string {
     const auto array = detail::split_mds_array(as_bytes(value), Dtype::u16);

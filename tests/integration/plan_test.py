@@ -291,6 +291,9 @@ class CheckDigestsTest(PlanTest):
         self.assertEqual(verdict["planned"], verdict["found"])
         self.assertIn(b"good: the digests of 4 files", run_good("plan", self.dataset, *self.WHERE, "--check-digests",
                                                                 *files))
+        without = run("plan", self.dataset, "--batch", 16, "--check-digests", *files)
+        self.assertEqual(without.returncode, USAGE)
+        self.assertIn(b"--check-digests needs --world", without.stderr)
 
     def test_an_altered_digest_names_its_rank(self):
         files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
@@ -315,7 +318,8 @@ class CheckDigestsTest(PlanTest):
                 self.assertEqual(verdict["planned"], verdict["found"])
                 read = [json.loads(read_file(file)) for file in files]
                 lost = {file: rank["substituted"] + rank["damaged_empty"] for file, rank in zip(files, read)}
-                rows = [f"{count} row{'s' if count != 1 else ''} to damage" for count in lost.values() if count]
+                rows = [f"{count} row{'s' if count != 1 else ''} to damage or rejection"
+                        for count in lost.values() if count]
                 self.assertEqual(len(verdict["problems"]), len(rows))
                 for problem, lost_here in zip(verdict["problems"], rows):
                     self.assertTrue(problem.endswith("lost " + lost_here), verdict["problems"])

@@ -91,8 +91,8 @@ TEST_F(DigestCheckTest, RowsLostToDamageAreNotGoodThoughTheDigestsAgree) {
   const DigestVerdict verdict = check(plan, reports);
   EXPECT_EQ(verdict.kind, Kind::lost);
   EXPECT_EQ(verdict.lost_rows, 10u);
-  EXPECT_THAT(verdict.problems,
-              ElementsAre("rank 1 of 4 (file1.0) lost 1 row to damage", "rank 3 of 4 (file3.0) lost 9 rows to damage"));
+  EXPECT_THAT(verdict.problems, ElementsAre("rank 1 of 4 (file1.0) lost 1 row to damage or rejection",
+                                            "rank 3 of 4 (file3.0) lost 9 rows to damage or rejection"));
   EXPECT_THAT(to_text(verdict), HasSubstr("lost: the digests agree, but 10 rows were lost to damage or rejected"));
   reports[2].digest += Hash128{0, 1};
   EXPECT_EQ(check(plan, reports).kind, Kind::differs);

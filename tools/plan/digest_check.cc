@@ -287,7 +287,7 @@ void Checker::find_losses(const std::vector<RankDigest>& reports) {
   for (const RankDigest& report : reports) {
     if (report.lost_rows == 0) continue;
     verdict_.lost_rows += report.lost_rows;
-    problem(name_of(report) + " lost " + format::count_of(report.lost_rows, "row") + " to damage");
+    problem(name_of(report) + " lost " + format::count_of(report.lost_rows, "row") + " to damage or rejection");
   }
   if (verdict_.lost_rows > 0 && verdict_.kind == DigestVerdict::Kind::good) verdict_.kind = DigestVerdict::Kind::lost;
 }
