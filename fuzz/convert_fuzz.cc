@@ -67,13 +67,14 @@ void judge(Input input) {
   for (const std::string& left : {folder, staged}) std::filesystem::remove_all(left);
   ConvertOptions options = options_of(input);
   const bool skips = input.byte() % 2 != 0;
+  const std::size_t window = window_for(input.rest());
   SourceFiles source = make_source(input, kMostRecordBytes);
   source.options.on_error = skips ? OnError::skip : OnError::fail;
   options.sources = {source.path};
   options.from = source.options.format;
   options.source = source.options;
 
-  const MemoryLimit limit(memory_for(source.bytes) + 64 * source.bytes + kOwnMemory);
+  const MemoryLimit limit(memory_for(source.bytes) + 64 * source.bytes + window + kOwnMemory);
   const auto report = convert(folder, options);
   const auto records = test::read_source(source.path, source.options);
   if (!report) {

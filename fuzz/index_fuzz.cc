@@ -32,7 +32,7 @@ void judge(Input input) {
     test::write_file(dali, dali_text);
     options.check_dali_index = dali;
   }
-  const MemoryLimit limit(memory_for(input.rest().size() + dali_text.size()));
+  const MemoryLimit limit(memory_for(input.rest().size() + dali_text.size()) + window_for(input.rest()));
   const auto report = index_tfrecord(path, options, true);
   const auto records = test::read_source(path, {.format = SourceFormat::tfrecord});
   if (!report) return;

@@ -61,10 +61,11 @@ std::uint64_t read_ranges(const std::string& path, const SourceOptions& options)
 }
 
 void judge(Input input) {
+  const std::size_t window = window_for(input.rest());
   SourceFiles source = make_source(input, kMostRecordBytes);
   const std::string& path = source.path;
   SourceOptions& options = source.options;
-  const MemoryLimit limit(memory_for(source.bytes) + 64 * source.bytes);
+  const MemoryLimit limit(memory_for(source.bytes) + 64 * source.bytes + window);
   const Count strict = read(path, options);
   if (strict.good && source.in_ranges) {
     require(read_ranges(path, options) == strict.records, "ranges hold each record once");

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sources/bytes/decoder.h"
 #include "tests/support/temp_folder.h"
 
 namespace dovetail::fuzz {
@@ -38,6 +39,15 @@ void require(bool good, std::string_view what) {
   if (good) return;
   std::fprintf(stderr, "claim broken: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();
+}
+
+std::size_t window_for(std::string_view input) noexcept {
+  constexpr std::string_view kMagics[] = {"\x28\xb5\x2f\xfd",
+                                          "\xfd"
+                                          "7zXZ"};
+  const bool claims =
+      std::ranges::any_of(kMagics, [&](std::string_view magic) { return input.find(magic) != input.npos; });
+  return claims ? std::size_t{detail::kMaxWindowBytes} : 0;
 }
 
 MemoryLimit::MemoryLimit(std::size_t bytes) noexcept {

@@ -35,6 +35,10 @@ inline std::size_t memory_for(std::size_t input_bytes) noexcept {
   return (std::size_t{32} << 20) + 256 * input_bytes;
 }
 
+/// What a decoder may take for the window that a frame of Zstandard or xz claims: a few bytes
+/// suffice to claim one.
+std::size_t window_for(std::string_view input) noexcept;
+
 /// A regular file without a name in any folder, for what opens paths.
 class MemoryFile {
  public:

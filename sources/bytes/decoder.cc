@@ -50,8 +50,6 @@ class MemberDecoder : public Decoder {
   bool more_to_come_ = false;  // the library may hold decoded bytes that did not fit
 };
 
-constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{128} << 20;
-
 Error no_memory() {
   return Error::from_errno(ENOMEM, "cannot decompress");
 }

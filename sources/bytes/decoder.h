@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -10,6 +11,9 @@
 #include <dovetail/source_options.h>
 
 namespace dovetail::detail {
+
+/// The largest window that a file of xz or Zstandard may claim.
+inline constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{128} << 20;
 
 /// Decodes a file that is compressed as a whole, piece by piece: bytes in, bytes out.
 ///
@@ -31,7 +35,7 @@ class Decoder {
 /// Needs:  a compression, not `none`.
 /// Errors: the system's, if memory is short.
 /// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2; for xz and Zstandard the window that the file
-///         claims, at most 128 MiB: a larger claim is an error.
+///         claims, at most `kMaxWindowBytes`: a larger claim is an error.
 Result<std::unique_ptr<Decoder>> make_decoder(Compression compression);
 
 }  // namespace dovetail::detail
