@@ -152,7 +152,6 @@ bool RankReader::help(Clock::time_point& now) noexcept {
       kick_locked();
       return false;
     }
-    job.by_trainer = true;
     ++at_work_.trainers;
     kick_locked();
   }
@@ -303,13 +302,13 @@ RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) no
   try {
     switch (job.kind) {
       case Job::Kind::walk:
-        return run_walk(*job.flight, job.by_trainer, now);
+        return run_walk(*job.flight, now);
       case Job::Kind::fill:
-        return run_fill(*job.flight, job.by_trainer, now);
+        return run_fill(*job.flight, now);
       case Job::Kind::check:
-        return run_check(*job.flight, *job.read, job.by_trainer, now);
+        return run_check(*job.flight, *job.read, now);
       case Job::Kind::fetch:
-        return run_fetch(std::move(job.fetch), job.by_trainer, now);
+        return run_fetch(std::move(job.fetch), now);
       case Job::Kind::none:
         break;
     }

@@ -106,7 +106,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
     Flight* flight = nullptr;
     RowRead* read = nullptr;
     RunStore::Work fetch = {};
-    bool by_trainer = false;  ///< Claimed by a trainer's thread.
   };
   /// Holds the lock. The destructor unlocks, then completes the requests that got a batch
   /// meanwhile.
@@ -158,12 +157,12 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Stall cause_locked() const;
 
   // rank_reader_jobs.cc: the jobs. They take their start time and return their end time.
-  Clock::time_point run_walk(Flight& flight, bool by_trainer, Clock::time_point began);
-  Clock::time_point run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began);
-  Clock::time_point run_fill(Flight& flight, bool by_trainer, Clock::time_point began);
-  Clock::time_point run_check(Flight& flight, RowRead& read, bool by_trainer, Clock::time_point began);
+  Clock::time_point run_walk(Flight& flight, Clock::time_point began);
+  Clock::time_point run_fetch(RunStore::Work work, Clock::time_point began);
+  Clock::time_point run_fill(Flight& flight, Clock::time_point began);
+  Clock::time_point run_check(Flight& flight, RowRead& read, Clock::time_point began);
   /// Returns the number of bytes that are now in memory.
-  std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now);
+  std::uint64_t fetch_piece(RunStore::Work work, Clock::time_point& now);
   /// Returns whether all walked rows of a part are filled.
   bool fill_part(Flight& flight);
   void read_later(Flight& flight, const std::vector<RowRead*>& reads);

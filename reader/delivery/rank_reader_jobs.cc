@@ -14,7 +14,7 @@ constexpr std::uint64_t kFetchedAtOnce = 256 << 10;
 
 }  // namespace
 
-RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_trainer, Clock::time_point began) {
+RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_point began) {
   FlightStart start = flight;
   Result<bool> begun = start.batches > 0;
   if (start.batches == 0) begun = rows_.begin(start);
@@ -25,12 +25,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_train
   const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
   losses_.note_damage();
   const Clock::time_point ended = Clock::now();
-  trace({.kind = TimelineEvent::Kind::plan,
-         .by_trainer = by_trainer,
-         .begin = began,
-         .end = ended,
-         .shard = {},
-         .step = {}});
+  trace({.kind = TimelineEvent::Kind::plan, .begin = began, .end = ended});
   Lock lock(*this);
   tally_.time_planning += ended - began;
   walked_.busy = false;
@@ -48,13 +43,13 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_train
   return ended;
 }
 
-RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began) {
+RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, Clock::time_point began) {
   Clock::time_point now = began;
-  std::uint64_t bytes = fetch_piece(std::move(work), by_trainer, now);
+  std::uint64_t bytes = fetch_piece(std::move(work), now);
   while (bytes < kFetchedAtOnce) {
     std::optional<RunStore::Work> next = store_.claim();
     if (!next.has_value()) break;
-    bytes += fetch_piece(std::move(*next), by_trainer, now);
+    bytes += fetch_piece(std::move(*next), now);
   }
   losses_.note_damage();
   const std::optional<Error> failure = store_.failure();
@@ -67,7 +62,7 @@ RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, bool by
   return now;
 }
 
-std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now) {
+std::uint64_t RankReader::fetch_piece(RunStore::Work work, Clock::time_point& now) {
   const RunStore::Arrival* const arrival = work.arrival.get();
   const bool arrived = arrival != nullptr;
   if (arrived) {
@@ -80,13 +75,7 @@ std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer, Cloc
   if (options_.timeline != nullptr) {
     using Kind = TimelineEvent::Kind;
     const auto trace_part = [&](Kind kind, Clock::time_point begin, Clock::time_point end) {
-      trace({.kind = kind,
-             .by_trainer = by_trainer,
-             .begin = begin,
-             .end = end,
-             .bytes = done->bytes,
-             .shard = done->shard,
-             .step = {}});
+      trace({.kind = kind, .begin = begin, .end = end, .bytes = done->bytes, .shard = done->shard});
     };
     if (!arrived) trace_part(Kind::load, done->began, done->ended);
     if (!arrived) trace_part(Kind::read, done->began, done->read);
@@ -95,7 +84,7 @@ std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer, Cloc
   return done->bytes;
 }
 
-RankReader::Clock::time_point RankReader::run_fill(Flight& flight, bool by_trainer, Clock::time_point began) {
+RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_point began) {
   const std::uint64_t changes = shards_.changes();
   SlotFill& fill = flight.fill;
   if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
@@ -107,11 +96,8 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, bool by_train
   const Clock::time_point ended = Clock::now();
   flight.filling_time += ended - began;
   trace_rows({.kind = options_.transform ? TimelineEvent::Kind::transform : TimelineEvent::Kind::gather,
-              .by_trainer = by_trainer,
               .begin = began,
-              .end = ended,
-              .shard = {},
-              .step = {}},
+              .end = ended},
              flight, flight.settled);
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
   if (fill.error().has_value()) fill.drop_reads();
@@ -167,18 +153,15 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
   }
 }
 
-RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer,
-                                                    Clock::time_point began) {
+RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& read, Clock::time_point began) {
   note_waited(read.shard, read.into.size(), read.asked, read.arrived);
   flight.fill.check(read);
   const Clock::time_point ended = Clock::now();
   trace_rows({.kind = TimelineEvent::Kind::check,
-              .by_trainer = by_trainer,
               .begin = began,
               .end = ended,
               .bytes = read.into.size(),
-              .shard = read.shard,
-              .step = {}},
+              .shard = read.shard},
              flight, read.row);
   {
     const std::lock_guard lock(mutex_);
@@ -223,6 +206,7 @@ void RankReader::finish_fill(Flight& flight) {
 void RankReader::trace(TimelineEvent event) const {
   if (options_.timeline == nullptr) return;
   event.rank = options_.ranks.rank;
+  event.by_trainer = !workers_->executor().running_in_this_thread();
   options_.timeline->record(event);
 }
 
@@ -238,12 +222,7 @@ void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint
 void RankReader::note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked,
                              Clock::time_point arrived) {
   waited_.add(shard, bytes, arrived - asked);
-  trace({.kind = TimelineEvent::Kind::storage_read,
-         .begin = asked,
-         .end = arrived,
-         .bytes = bytes,
-         .shard = shard,
-         .step = {}});
+  trace({.kind = TimelineEvent::Kind::storage_read, .begin = asked, .end = arrived, .bytes = bytes, .shard = shard});
 }
 
 std::uint64_t RankReader::filled_rows_locked() const {

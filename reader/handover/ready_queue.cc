@@ -273,7 +273,6 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
                        .begin = now,
                        .end = now,
                        .bytes = bytes,
-                       .shard = {},
                        .epoch = origin->epoch,
                        .step = step});
   }
@@ -350,9 +349,7 @@ void ReadyQueue::update_clock_locked(Clock::time_point at) {
                        .stall = waits_.clock.state(),
                        .rank = rank_,
                        .begin = waits_.clock.since(),
-                       .end = at,
-                       .shard = {},
-                       .step = {}});
+                       .end = at});
   }
   waits_.clock.enter(now, at);
 }

@@ -27,14 +27,14 @@ struct TimelineEvent {
 
   Kind kind = Kind::plan;
   Stall stall = Stall::filling;  ///< The state; for events of kind `state`.
-  bool by_trainer = false;       ///< The thread is a trainer's, which works instead of waiting.
+  bool by_trainer = false;       ///< Of a job: a trainer's thread does it instead of waiting.
   std::uint32_t rank = 0;
-  Clock::time_point begin;
-  Clock::time_point end;
+  Clock::time_point begin = {};
+  Clock::time_point end = {};
   std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> shard;
+  std::optional<std::uint32_t> shard = {};
   std::uint32_t epoch = 0;  ///< Valid if `step` is set.
-  std::optional<std::uint64_t> step;
+  std::optional<std::uint64_t> step = {};
   std::uint32_t steps = 1;  ///< Number of steps that the event is about, from `step` on.
 };
 
