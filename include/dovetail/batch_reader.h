@@ -87,10 +87,9 @@ class DOVETAIL_EXPORT BatchReader {
   ///     by `stop` in the handler.
   ///   - A handler of type `any_completion_handler` is submitted by a thread of Asio's system
   ///     executor.
-  ///   - An executor that throws a `std::exception` before it has called the handler ends the
-  ///     reader. No batch is lost, and the handler is never called. It is destroyed on the thread
-  ///     that met the exception, which may be one of the reader, or when the executor drops the
-  ///     call. So the handler must not own the reader then. A call that is refused with `busy` or
+  ///   - An executor that throws a `std::exception` must drop the call. That ends the reader, and no
+  ///     batch is lost. The handler is destroyed on the thread that met the exception, which may be
+  ///     one of the reader. So it must not own the reader then. A call that is refused with `busy` or
   ///     `closed` throws the exception itself. With an `any_completion_handler`, and for other types
   ///     of exceptions, the process ends.
   /// Cancel:     total; a cancelled request loses no batch, the next call gets it. As always in

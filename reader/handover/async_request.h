@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,50 +39,27 @@ struct AsyncRequest {
                                      boost::asio::execution::outstanding_work.tracked)) {}
 
   /// Calls the handler with the outcome later, on the executor of the request. Errors: throws what
-  /// the executor throws, such as `std::bad_alloc`, unless the handler runs all the same. If this
-  /// throws, the handler is never called, and the outcome is released.
+  /// the executor throws, such as `std::bad_alloc`. The outcome is released then.
   static void complete(const std::shared_ptr<AsyncRequest>& request, Result<std::optional<Piece>> given) {
     request->outcome = std::move(given);
     // Released as soon as the call is submitted: the handler may end the context of the executor.
     const boost::asio::any_completion_executor submitting = std::move(request->executor);
-    try {
-      submitting.execute([request] {
-        if (!request->claim(Owner::handler)) return;
-        boost::system::error_code code;
-        std::optional<Piece> piece;
-        if (request->outcome.has_value()) {
-          piece = std::move(*request->outcome);
-        } else {
-          code = request->outcome.error().code();
-        }
-        std::move(request->handler)(code, std::move(piece));
-      });
-    } catch (...) {
-      if (!request->claim(Owner::completer)) return;
-      request->outcome = std::optional<Piece>();
-      throw;
-    }
+    submitting.execute([request] {
+      boost::system::error_code code;
+      std::optional<Piece> piece;
+      if (request->outcome.has_value()) {
+        piece = std::move(*request->outcome);
+      } else {
+        code = request->outcome.error().code();
+      }
+      std::move(request->handler)(code, std::move(piece));
+    });
   }
-
-  /// Whether the handler has the outcome, and may make the next request. An outcome that was taken
-  /// back is not delivered.
-  bool delivered() const noexcept { return owner_ == Owner::handler; }
 
   Handler handler;
   Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until it gets the handler
   std::uint64_t ticket = 0;                       // identifies the request for cancellation
-
- private:
-  /// Who decides about the outcome. An executor that throws may have taken the call all the same.
-  enum class Owner : std::uint8_t { nobody, handler, completer };
-  /// True for the first.
-  bool claim(Owner by) noexcept {
-    Owner nobody = Owner::nobody;
-    return owner_.compare_exchange_strong(nobody, by);
-  }
-
-  std::atomic<Owner> owner_ = Owner::nobody;
 };
 
 }  // namespace dovetail::detail

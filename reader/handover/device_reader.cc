@@ -105,11 +105,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// Waits for the copies. If that fails, returns false and keeps the slot allocated for ever.
   bool keep_until_copied(Batch batch) noexcept;
   void push(Item item) noexcept;
-  /// Whether a request has no outcome yet, or its executor does not have it yet.
-  bool outstanding_locked() const {
-    return !std::holds_alternative<std::monostate>(request_) ||
-           (handing_over_ != nullptr && !handing_over_->delivered());
-  }
+  bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   /// An outcome that is available now, if there is one.
   std::optional<Item> take_locked() noexcept;
   /// Wakes the thread that waits, or hands a new outcome to the outstanding request.
@@ -135,8 +131,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
   struct Waiting {};
   std::variant<std::monostate, Waiting, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable arrived_;             // wakes a thread that waits
-  const AsyncRequest* handing_over_ = nullptr;  // the request that its executor is getting
+  std::condition_variable arrived_;  // wakes a thread that waits
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // a failure once it was delivered, or the stop
   bool stopping_ = false;
@@ -307,19 +302,15 @@ void DeviceReader::Impl::async_next(Handler handler) {
 
 void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request,
                                   Item item) noexcept {
-  handing_over_ = request.get();
   lock.unlock();
-  std::optional<Error> failure;
   try {
     AsyncRequest::complete(request, std::move(item.outcome));
   } catch (const std::exception& thrown) {
-    failure = detail::error_from(thrown);
+    const Error failure = detail::error_from(thrown);
+    const std::lock_guard again(mutex_);
+    if (item.after.has_value()) state_ = std::move(*item.after);
+    if (!error_.has_value()) error_ = failure;
   }
-  const std::lock_guard again(mutex_);
-  if (handing_over_ == request.get()) handing_over_ = nullptr;  // the handler may have made the next request
-  if (!failure.has_value()) return;
-  if (item.after.has_value()) state_ = std::move(*item.after);
-  if (!error_.has_value()) error_ = std::move(failure);
 }
 
 void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {

@@ -77,26 +77,20 @@ void ReadyQueue::complete() noexcept {
   std::unique_lock lock(mutex_);
   std::optional<Completion> completion = std::exchange(completion_, std::nullopt);
   has_completion_ = false;
-  if (!completion.has_value()) return;
-  handing_over_ = completion->request.get();
   lock.unlock();
-  hand_over(std::move(*completion));
+  if (completion.has_value()) hand_over(std::move(*completion));
 }
 
 void ReadyQueue::hand_over(Completion completion) noexcept {
-  std::optional<Error> failure;
   try {
     if (on_asynchronous_ && completion.outcome.has_value()) on_asynchronous_(!completion.outcome->has_value());
     AsyncRequest::complete(completion.request, std::move(completion.outcome));
   } catch (const std::exception& thrown) {
-    failure = error_from(thrown);
+    const Error failure = error_from(thrown);
+    const std::lock_guard lock(mutex_);
+    delivered_ = std::move(completion.before);
+    if (!error_.has_value()) error_ = failure;
   }
-  const std::lock_guard lock(mutex_);
-  // The handler may have made the next request.
-  if (handing_over_ == completion.request.get()) handing_over_ = nullptr;
-  if (!failure.has_value()) return;
-  delivered_ = std::move(completion.before);
-  if (!error_.has_value()) error_ = std::move(failure);
 }
 
 void ReadyQueue::keep_locked(Completion completion) noexcept {
@@ -187,7 +181,6 @@ void ReadyQueue::async_next(Handler handler) {
   note_request_locked(false);
   Delivered before = delivered_;
   if (Outcome outcome; take_locked(outcome)) {
-    handing_over_ = request.get();
     lock.unlock();
     // Do not use `keep_locked`: a thread of the reader might take the completion and run the
     // executor's code.
@@ -202,10 +195,6 @@ void ReadyQueue::async_next(Handler handler) {
   request_ = std::move(request);
   waiting_ = true;
   update_clock_locked();
-}
-
-bool ReadyQueue::outstanding_locked() const {
-  return requested_locked() || completion_.has_value() || (handing_over_ != nullptr && !handing_over_->delivered());
 }
 
 bool ReadyQueue::take_locked(Outcome& outcome) noexcept {

@@ -175,8 +175,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void update_clock_locked();
   /// The same, if the time now is known.
   void update_clock_locked(Clock::time_point at);
-  /// Whether a request has no outcome yet, or its executor does not have it yet.
-  bool outstanding_locked() const;
+  bool outstanding_locked() const { return requested_locked() || completion_.has_value(); }
   bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   void keep_locked(Completion completion) noexcept;
   /// Hands a completion to its executor. Call it outside of the lock.
@@ -202,9 +201,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   struct Helping {};
   struct Waiting {};
   std::variant<std::monostate, Helping, Waiting, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable_any arrived_;         // wakes a thread that waits
-  std::optional<Completion> completion_;        // waits for `complete`
-  const AsyncRequest* handing_over_ = nullptr;  // the request that its executor is getting
+  std::condition_variable_any arrived_;   // wakes a thread that waits
+  std::optional<Completion> completion_;  // waits for `complete`
   // A relaxed load outside of the lock sees at least the stores of its own thread. `complete` and
   // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
   // them.

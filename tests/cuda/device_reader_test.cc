@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -224,30 +223,6 @@ TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
     EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
     EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
   }
-}
-
-TEST_F(DeviceReaderTest, ABatchThatIsTakenBackGoesToNoHandler) {
-  DeviceReader reader = open();
-  while (reader.stats().batches < 2) std::this_thread::yield();
-  std::function<void()> taken;
-  reader.async_next_device(asio::bind_executor(
-      StarvedTooLate{{}, &taken}, [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
-  EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
-  EXPECT_EQ(reader.state().position().step, 0u);
-  ASSERT_TRUE(taken);
-  taken();
-}
-
-TEST_F(DeviceReaderTest, ARequestIsOutstandingUntilItsExecutorHasIt) {
-  DeviceReader reader = open();
-  while (reader.stats().batches < 2) std::this_thread::yield();
-  Result<std::optional<DeviceBatch>> asked = std::optional<DeviceBatch>();
-  const std::function<void()> ask = [&] { asked = reader.next(); };
-  reader.async_next_device(asio::bind_executor(
-      StarvedAfterACall{{}, &ask}, [](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE(); }));
-  ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
-  EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
-  EXPECT_EQ(reader.state().position().step, 0u);
 }
 
 TEST_F(DeviceReaderTest, StoppingEndsARequestAndKeepsBatches) {

@@ -2,7 +2,6 @@
 // Handlers: where they run, and what they may do to their reader.
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <future>
 #include <memory>
@@ -29,8 +28,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-using Next = std::function<void(boost::system::error_code, std::optional<Batch>)>;
-
 /// Runs each function on a thread of its own, and has it done when submitting returns: a scheduler
 /// that happens to let the other thread go first.
 struct OtherThreadFirst {
@@ -44,19 +41,6 @@ struct OtherThreadFirst {
   }
   bool operator==(const OtherThreadFirst&) const noexcept { return true; }
   bool operator!=(const OtherThreadFirst&) const noexcept { return false; }
-};
-
-/// Has each function done, and fails then.
-struct StarvedAfterwards : OtherThreadFirst {
-  template <class Function>
-  void execute(Function function) const {
-    OtherThreadFirst::execute(std::move(function));
-    throw std::bad_alloc();
-  }
-  StarvedAfterwards require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
-  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
-    return asio::execution::blocking.never;
-  }
 };
 
 /// Asks the reader from another thread, as the trainer's could at that moment, while a handler is
@@ -200,103 +184,11 @@ TEST_F(HandlerTest, WhoseExecutorHasNoMemoryIsDestroyedAndItsBatchIsNotLost) {
   }
 }
 
-TEST_F(HandlerTest, IsOutstandingUntilItsExecutorHasIt) {
-  BatchReader reader = open();
-  wait_until_ready(reader);
-  Result<std::optional<Batch>> asked = std::optional<Batch>();
-  const std::function<void()> ask = [&] { asked = reader.next(); };
-  reader.async_next(asio::bind_executor(StarvedAfterACall{{}, &ask},
-                                        [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
-  ASSERT_FALSE(asked.has_value()) << "the state of the reader forgets this batch";
-  EXPECT_TRUE(asked.error().is(Errc::busy)) << asked.error().to_string();
-  EXPECT_EQ(reader.state().position().step, 0u);
-}
-
-TEST_F(HandlerTest, IsNotCalledOnceItsBatchIsTakenBack) {
-  BatchReader reader = open();
-  wait_until_ready(reader);
-  std::function<void()> taken;
-  reader.async_next(asio::bind_executor(StarvedTooLate{{}, &taken},
-                                        [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
-  EXPECT_THAT(reader.next(), Fails(boost::system::errc::not_enough_memory));
-  EXPECT_EQ(reader.state().position().step, 0u);
-  ASSERT_TRUE(taken);
-  taken();
-}
-
-TEST_F(HandlerTest, IsOutstandingUntilItsBatchIsTakenBack) {
-  BatchReader reader = open();
-  wait_until_ready(reader);
-  std::optional<Result<std::optional<Batch>>> asked;
-  const std::function<void()> ask = [&] {
-    if (!asked.has_value()) asked = reader.next();
-  };
-  reader.async_next(asio::bind_executor(StarvedWithQuestion{{}, &ask},
-                                        [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
-  ASSERT_TRUE(asked.has_value());
-  EXPECT_THAT(*asked, Fails(Errc::busy)) << "the state of the reader forgets this batch";
-  EXPECT_EQ(reader.state().position().step, 0u);
-}
-
-TEST_F(HandlerTest, HoldsNoSlotOnceItsBatchIsTakenBack) {
-  std::vector<std::byte> memory;
-  std::weak_ptr<void> slots;
-  ReaderOptions options = HandlerTest::options(0, 1, 8);
-  options.slot_memory = [&](std::size_t bytes) -> Result<SlotMemory> {
-    memory.resize(bytes + SlabLayout::kAlignment);
-    void* begin = memory.data();
-    std::size_t space = memory.size();
-    std::align(SlabLayout::kAlignment, bytes, begin, space);
-    const auto owner = std::make_shared<int>();
-    slots = owner;
-    return SlotMemory{.bytes = {static_cast<std::byte*>(begin), bytes}, .owner = owner};
-  };
-  std::function<void()> taken;
-  {
-    BatchReader reader = BatchReader::open(dataset(), options).value();
-    wait_until_ready(reader);
-    reader.async_next(asio::bind_executor(StarvedTooLate{{}, &taken},
-                                          [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); }));
-    EXPECT_FALSE(slots.expired());
-  }
-  EXPECT_TRUE(slots.expired()) << "the executor keeps a batch that no handler gets";
-  taken();
-}
-
-TEST_F(HandlerTest, OfARefusedCallRunsOnceIfItsExecutorThrowsAfterwards) {
-  BatchReader reader = open();
-  wait_until_ready(reader);
-  std::vector<boost::system::error_code> codes;
-  const auto refused = [&](BatchReader& asked) {
-    asked.async_next(asio::bind_executor(
-        StarvedAfterwards(), [&](boost::system::error_code code, std::optional<Batch>) { codes.push_back(code); }));
-  };
-  const std::function<void()> ask = [&] { EXPECT_NO_THROW(refused(reader)); };
-  reader.async_next(
-      asio::bind_executor(StarvedAfterACall{{}, &ask}, [](boost::system::error_code, std::optional<Batch>) {}));
-  const BatchReader moved = std::move(reader);
-  EXPECT_NO_THROW(refused(reader));
-  EXPECT_EQ(codes, (std::vector{make_error_code(Errc::busy), make_error_code(Errc::closed)}));
-}
-
 TEST_F(HandlerTest, OfARefusedCallThatThrowsIsNotCalled) {
   BatchReader reader = open();
   const BatchReader moved = std::move(reader);
-  std::function<void()> taken;
   const auto handler = [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); };
-  EXPECT_THROW(reader.async_next(asio::bind_executor(StarvedTooLate{{}, &taken}, handler)), std::bad_alloc);
-  ASSERT_TRUE(taken);
-  taken();
-}
-
-TEST_F(HandlerTest, KeepsItsBatchIfItsExecutorThrowsAfterwards) {
-  BatchReader reader = open();
-  std::promise<std::uint64_t> step;
-  reader.async_next(asio::bind_executor(
-      StarvedAfterwards(),
-      [&](boost::system::error_code, std::optional<Batch> batch) { step.set_value(batch.value().step()); }));
-  EXPECT_EQ(step.get_future().get(), 0u);
-  EXPECT_EQ(reader.next().value()->step(), 1u);
+  EXPECT_THROW(reader.async_next(asio::bind_executor(StarvedExecutor{}, handler)), std::bad_alloc);
 }
 
 }  // namespace
