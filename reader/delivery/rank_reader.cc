@@ -8,7 +8,6 @@
 #include "format/guard_memory.h"
 #include "format/try.h"
 #include "reader/delivery/open_runs.h"
-#include "reader/delivery/rank_reader_lock.h"
 
 namespace dovetail::detail {
 
@@ -73,8 +72,7 @@ RankReader::RankReader(ReaderSetup setup)
       rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       metrics_(options_.metrics.empty() ? nullptr
-                                        : std::make_unique<MetricsFile>(options_, [this] { return stats(); })),
-      replay_(options_.replay) {}
+                                        : std::make_unique<MetricsFile>(options_, [this] { return stats(); })) {}
 
 RankReader::~RankReader() {
   stop();
@@ -141,8 +139,8 @@ bool RankReader::help(Clock::time_point& now) noexcept {
   Job job;
   {
     const Lock lock(*this);
-    if (replay_.complete()) {
-      replay_.refill(*queue_);
+    if (replays_locked()) {
+      replay_locked();
       return true;
     }
     if (!options_.transform) job = claim_locked();  // a transform never runs on a thread of the trainer
@@ -184,7 +182,7 @@ void RankReader::kick() noexcept {
 }
 
 void RankReader::kick_locked() noexcept {
-  if (replay_.complete() && !end_.stopping) return replay_.refill(*queue_);
+  if (replays_locked() && !end_.stopping) return replay_locked();
   if (queue_->waiting()) queue_->set_cause(cause_locked());
   if (at_work_.workers >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
   try {
@@ -282,22 +280,6 @@ Flight* RankReader::next_fill_locked() const {
   return nullptr;
 }
 
-void Flight::reset() {
-  batches = 0;
-  row_count = 0;
-  end_of_epoch = false;
-  rows.parts.clear();
-  walked = 0;
-  next_part = 0;
-  filled = 0;
-  settled = 0;
-  begun = false;
-  ready = 0;
-  handed_over = 0;
-  error.reset();
-  shards_at.reset();
-}
-
 RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) noexcept {
   try {
     switch (job.kind) {
@@ -321,13 +303,13 @@ RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) no
 }
 
 void RankReader::fail_locked(Error error) noexcept {
-  if (end_.failed || replay_.complete()) return;  // batches that are replayed cannot fail
+  if (end_.failed || replays_locked()) return;  // batches that are replayed cannot fail
   end_.failed = true;
   queue_->fail(std::move(error));
 }
 
 void RankReader::hand_over_locked() {
-  while (!end_.failed && !replay_.complete() && !flights_.empty()) {
+  while (!end_.failed && !replays_locked() && !flights_.empty()) {
     Flight& flight = *flights_.front();
     if (flight.ready > flight.handed_over) {
       queue_->make_room(options_.replay + std::size_t{2});
@@ -339,7 +321,7 @@ void RankReader::hand_over_locked() {
                            .rows = rules_.batch_rows,
                            .slab_bytes = rules_.slab_bytes};
       tally_.spilled_batches += batches.lease->spilled() ? 1 : 0;
-      if (replay_.wanted()) replay_.keep(batches);
+      if (options_.replay > 0) kept_.push_back(batches);
       // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
       // would be freed under the lock.
       if (flight.ready == flight.batches) flight.lease.reset();
@@ -353,15 +335,21 @@ void RankReader::hand_over_locked() {
     } else if (flight.busy || flight.batches == 0 || flight.handed_over < flight.batches) {
       break;
     }
-    flight.reset();
+    static_cast<FlightProgress&>(flight) = {};
+    flight.rows.parts.clear();  // which keeps its memory
     spare_.push_back(std::move(flights_.front()));
     flights_.pop_front();
   }
-  if (end_.failed || replay_.complete()) return;
+  if (end_.failed || replays_locked()) return;
   const auto rests = [](const Flight& flight) { return !flight.busy && flight.filled == flight.walked; };
   const bool stuck = flights_.empty() || rests(*flights_.front());
   if (walked_.failure.has_value() && stuck) return fail_locked(*walked_.failure);
-  if (walked_.all && flights_.empty() && !replay_.wanted()) queue_->finish();
+  if (walked_.all && flights_.empty() && options_.replay == 0) queue_->finish();
+}
+
+void RankReader::replay_locked() {
+  if (queue_->size() > 0) return;
+  for (const ReadyBatches& kept : kept_) queue_->push(kept);
 }
 
 Stall RankReader::cause_locked() const {
@@ -391,15 +379,7 @@ ReaderStats RankReader::stats() const {
   }
   stats.slowest_shards = waited_.slowest(dataset_, kSlowestShards);
   stats.damaged = losses_.ranges();
-  const RunStore::Stats store = store_.stats();
-  stats.reads += store.reads;
-  stats.read_bytes += store.read_bytes;
-  stats.waiting_reads += store.waiting_reads;
-  stats.retried_reads += store.retried_reads;
-  stats.read_ahead_bytes = store.bytes;
-  stats.read_ahead_peak = store.peak_bytes;
-  stats.time_reading += store.time_reading;
-  stats.time_decoding += store.time_decoding;
+  store_.add_to(stats);
   queue_->add_to(stats);
   stats.shards_opened = shards_.opened();
   stats.storage = storage_->facts().kind;

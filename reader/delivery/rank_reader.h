@@ -17,7 +17,6 @@
 #include "reader/delivery/loss_report.h"
 #include "reader/delivery/rank_rows.h"
 #include "reader/delivery/reader_setup.h"
-#include "reader/delivery/replay.h"
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/run_store.h"
 #include "reader/fetch/shard_table.h"
@@ -35,17 +34,13 @@
 
 namespace dovetail::detail {
 
-/// The batches of one slot on their way to the trainer. Guarded by the reader's lock, with one
-/// exception. While `busy` is set, the thread that walks owns `rows`, and the thread that fills
-/// owns `rows`, `fill`, `begun`, `next_part`, `filled` and `filling_time`.
-struct Flight : FlightStart {
-  WalkedRows rows;
+/// How far the batches of a flight are.
+struct FlightProgress : FlightStart {
   std::uint32_t walked = 0;
   std::size_t next_part = 0;         ///< Next part of the rows to fill.
   std::uint32_t filled = 0;          ///< Rows filled.
   std::uint32_t settled = 0;         ///< `filled` as of the last fill that ended.
   std::shared_ptr<SlotLease> lease;  ///< Set when filling begins.
-  SlotFill fill;
   bool begun = false;
   std::uint32_t reads_left = 0;  ///< Reads straight into rows that are not checked yet.
   std::chrono::nanoseconds filling_time{};
@@ -56,10 +51,17 @@ struct Flight : FlightStart {
   /// Set while the fill waits for a shard: the change count of the table when the wait began.
   std::optional<std::uint64_t> shards_at;
 
-  explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
-  /// Prepares the flight for reuse. Its lists keep their memory.
-  void reset();
   bool is_walked() const noexcept { return !busy && walked == row_count && (batches > 0 || end_of_epoch); }
+};
+
+/// The batches of one slot on their way to the trainer. Guarded by the reader's lock, with one
+/// exception. While `busy` is set, the thread that walks owns `rows`, and the thread that fills
+/// owns `rows`, `fill`, `begun`, `next_part`, `filled` and `filling_time`.
+struct Flight : FlightProgress {
+  WalkedRows rows;
+  SlotFill fill;
+
+  explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
 };
 
 /// The engine of a `BatchReader`: walks the rows of a rank, has their runs fetched, fills slots,
@@ -109,7 +111,19 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   };
   /// Holds the lock. The destructor unlocks, then completes the requests that got a batch
   /// meanwhile.
-  class Lock;
+  class Lock {
+   public:
+    explicit Lock(RankReader& reader) : reader_(reader) { reader_.mutex_.lock(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock() {
+      reader_.mutex_.unlock();
+      reader_.queue_->complete();
+    }
+
+   private:
+    RankReader& reader_;
+  };
   /// Progress of the walk over all flights.
   struct Walked {
     std::uint64_t rows = 0;
@@ -149,7 +163,12 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Job claim_fill_locked();
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
-  bool ended_locked() const { return end_.stopping || end_.failed || replay_.complete(); }
+  /// Whether the first batches are kept in their slots and handed out again for ever. The reader
+  /// reads nothing more then.
+  bool replays_locked() const noexcept { return options_.replay > 0 && kept_.size() == options_.replay; }
+  /// If the queue is empty, pushes all kept batches.
+  void replay_locked();
+  bool ended_locked() const { return end_.stopping || end_.failed || replays_locked(); }
   /// Does a job that starts at `now`; returns its end.
   Clock::time_point run(Job job, Clock::time_point now) noexcept;
   void fail_locked(Error error) noexcept;
@@ -202,7 +221,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Walked walked_;
   AtWork at_work_;
   ReaderStats tally_;
-  Replay replay_;
+  std::vector<ReadyBatches> kept_;  // the first batches, for `ReaderOptions::replay`
   End end_;
 };
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "reader/delivery/rank_reader.h"
-#include "reader/delivery/rank_reader_lock.h"
 
 namespace dovetail::detail {
 

@@ -288,7 +288,7 @@ bool RunStore::read_later(Work& work) {
       work.arrival->scratch = buffers_.take(bytes);
       into = {work.arrival->scratch.data(), bytes};
     }
-    ++stats_.waiting_reads;
+    ++tally_.waiting_reads;
   }
   const InputFile& file = loaded.file().file();
   const std::uint64_t offset = piece.file_offset;
@@ -329,11 +329,11 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   const std::lock_guard lock(mutex_);
   Fetched& run = *work.run;
   if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
-  stats_.retried_reads += filled.retried_reads;
-  ++stats_.reads;
-  stats_.read_bytes += done.bytes;
-  stats_.time_reading += done.read - done.began;
-  stats_.time_decoding += done.ended - done.read;
+  tally_.retried_reads += filled.retried_reads;
+  ++tally_.reads;
+  tally_.read_bytes += done.bytes;
+  tally_.time_reading += done.read - done.began;
+  tally_.time_decoding += done.ended - done.read;
   if (!filled.damage.empty()) run.damaged = true;
   if (--run.left == 0) {
     file = run.file;
@@ -359,12 +359,16 @@ std::optional<Error> RunStore::failure() const {
   return failure_;
 }
 
-RunStore::Stats RunStore::stats() const {
+void RunStore::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
-  Stats stats = stats_;
-  stats.bytes = buffers_.used();
-  stats.peak_bytes = buffers_.peak();
-  return stats;
+  stats.reads += tally_.reads;
+  stats.read_bytes += tally_.read_bytes;
+  stats.waiting_reads += tally_.waiting_reads;
+  stats.retried_reads += tally_.retried_reads;
+  stats.time_reading += tally_.time_reading;
+  stats.time_decoding += tally_.time_decoding;
+  stats.read_ahead_bytes = buffers_.used();
+  stats.read_ahead_peak = buffers_.peak();
 }
 
 void RunStore::walk_to(std::uint64_t rows) {

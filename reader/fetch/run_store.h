@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 
+#include <dovetail/reader_stats.h>
+
 #include "reader/fetch/buffer_pool.h"
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/fetched_group.h"
@@ -95,17 +97,8 @@ class RunStore final : public RunMemory {
   /// Grows whenever a blocked walk may try again.
   std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
-  struct Stats {
-    std::uint64_t reads = 0;
-    std::uint64_t read_bytes = 0;
-    std::uint64_t waiting_reads = 0;
-    std::uint64_t retried_reads = 0;
-    std::uint64_t bytes = 0;  ///< Bytes in memory now.
-    std::uint64_t peak_bytes = 0;
-    std::chrono::nanoseconds time_reading{};  ///< Time of reads that needed no waiting.
-    std::chrono::nanoseconds time_decoding{};
-  };
-  Stats stats() const;
+  /// Adds the counts and times of reads to `stats`, and sets the memory in use.
+  void add_to(ReaderStats& stats) const;
 
   std::uint64_t begin(const PassBegin& pass) override;
   void end(std::uint64_t pass) noexcept override;
@@ -153,7 +146,7 @@ class RunStore final : public RunMemory {
   std::list<FetchedGroup> spares_;
   std::list<Work> arrived_;
   std::optional<Error> failure_;
-  Stats stats_;
+  ReaderStats tally_;
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<int> cold_ = 0;
   std::atomic<int> in_flight_ = 0;  // reads
