@@ -62,8 +62,8 @@ RankReader::RankReader(ReaderSetup setup)
              .columns = columns_.get(),
              .transform = options_.transform ? &options_.transform : nullptr,
              .seed = plan_.options().seed},
-      damage_(dataset_),
-      losses_(options_, damage_),
+      // If the first loss ends the reader, its error is enough.
+      damage_(dataset_, options_.on_damage == OnDamage::fail ? nullptr : options_.log),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
               .budget = setup.read_ahead_bytes,
@@ -378,7 +378,7 @@ ReaderStats RankReader::stats() const {
     stats = tally_;
   }
   stats.slowest_shards = waited_.slowest(dataset_, kSlowestShards);
-  stats.damaged = losses_.ranges();
+  stats.damaged = damage_.ranges();
   store_.add_to(stats);
   queue_->add_to(stats);
   stats.shards_opened = shards_.opened();

@@ -14,7 +14,6 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/loss_report.h"
 #include "reader/delivery/rank_rows.h"
 #include "reader/delivery/reader_setup.h"
 #include "reader/fetch/damage_log.h"
@@ -206,7 +205,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const FillRules rules_;
   DamageLog damage_;
-  LossReport losses_;
   WaitedReads waited_;
   ShardTable shards_;
   RunStore store_;

@@ -22,7 +22,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   if (begun.has_value() && *begun && !start.end_of_epoch) rows = rows_.walk(start, flight.rows, flight.walked);
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
   const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
-  losses_.note_damage();
+  damage_.report();
   const Clock::time_point ended = Clock::now();
   trace({.kind = TimelineEvent::Kind::plan, .begin = began, .end = ended});
   Lock lock(*this);
@@ -50,7 +50,7 @@ RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, Clock::
     if (!next.has_value()) break;
     bytes += fetch_piece(std::move(*next), now);
   }
-  losses_.note_damage();
+  damage_.report();
   const std::optional<Error> failure = store_.failure();
   const Lock lock(*this);
   if (failure.has_value()) {
@@ -174,11 +174,9 @@ RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& rea
 
 void RankReader::finish_fill(Flight& flight) {
   SlotFill& fill = flight.fill;
-  const std::vector<Loss> unfit = fill.take_unfit();
   const FillCounts counts = fill.take_counts();
   const std::uint32_t ready = fill.ready_batches();
-  losses_.note_damage();
-  if (!unfit.empty()) losses_.note_unfit(unfit);
+  damage_.report();
   std::uint64_t filled = 0;
   {
     const Lock lock(*this);

@@ -4,25 +4,67 @@
 #include <iterator>
 #include <utility>
 
+#include <boost/system/errc.hpp>
+
 namespace dovetail::detail {
+
+bool is_no_damage(const Error& error) {
+  namespace errc = boost::system::errc;
+  return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||
+         error.code() == errc::not_enough_memory || error.code() == errc::resource_unavailable_try_again ||
+         error.code() == errc::operation_canceled;
+}
 
 void DamageLog::note(std::uint64_t first_id, Loss loss) {
   const std::lock_guard lock(mutex_);
   Losses& losses = loss.whole_shard ? shards_ : blocks_;
   if (losses.contains(first_id)) return;
-  new_.push_back({.file = dataset_.shard_path(loss.shard),
-                  .offset = loss.error.offset().value_or(0),
-                  .first_record = loss.first_record,
-                  .end_record = loss.end_record,
-                  .reason = loss.error.to_string()});
-  has_new_ = true;
+  add_locked(loss);
+  log_locked(loss.error.to_string() + "; records [" + std::to_string(loss.first_record) + ", " +
+             std::to_string(loss.end_record) + ") are lost");
   losses.emplace(first_id, std::move(loss));
 }
 
-std::vector<LostRange> DamageLog::take_new() {
+void DamageLog::note_unfit(std::uint64_t id, const Loss& loss) {
   const std::lock_guard lock(mutex_);
-  has_new_ = false;
-  return std::exchange(new_, {});
+  if (unfit_.contains(id)) return;
+  if (unfit_.size() == kNamedUnfit) {
+    if (std::exchange(more_unfit_, true)) return;
+    return log_locked("further rejected records are not logged; unfit_records in the statistics counts them");
+  }
+  unfit_.insert(id);
+  add_locked(loss);
+  log_locked(loss.error.to_string());
+}
+
+void DamageLog::add_locked(const Loss& loss) {
+  ranges_.push_back({.file = dataset_.shard_path(loss.shard),
+                     .offset = loss.error.offset().value_or(0),
+                     .first_record = loss.first_record,
+                     .end_record = loss.end_record,
+                     .reason = loss.error.to_string()});
+}
+
+void DamageLog::log_locked(std::string line) {
+  if (!log_) return;
+  lines_.push_back(std::move(line));
+  has_lines_ = true;
+}
+
+void DamageLog::report() {
+  if (!has_lines_.load(std::memory_order_relaxed)) return;
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    lines.swap(lines_);
+    has_lines_ = false;
+  }
+  for (const std::string& line : lines) log_(line);
+}
+
+std::vector<LostRange> DamageLog::ranges() const {
+  const std::lock_guard lock(mutex_);
+  return ranges_;
 }
 
 const Loss* DamageLog::find(const Losses& losses, std::uint64_t id) noexcept {

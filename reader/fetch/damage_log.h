@@ -2,9 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/dataset.h>
@@ -23,18 +28,33 @@ struct Loss {
   bool whole_shard = false;  ///< The shard cannot be opened; its blocks may be good.
 };
 
-/// The damage that a reader has found, each block or shard once.
+/// Whether a read or an opening failed for a reason that says nothing about the data: the process
+/// lacks memory, threads or descriptors, or the reader is being stopped. No policy on damage
+/// applies.
+bool is_no_damage(const Error& error);
+
+/// The records that a reader cannot deliver: each damaged block or shard once, and records that do
+/// not fit the columns.
 ///
 /// Threads: any.
 class DamageLog {
  public:
-  explicit DamageLog(const Dataset& dataset) : dataset_(dataset) {}
+  /// The most unfit records that are noted one by one. With wrong columns, every record is unfit.
+  static constexpr std::size_t kNamedUnfit = 100;
+
+  /// `log` gets a line for each loss; it may be empty.
+  explicit DamageLog(const Dataset& dataset, std::function<void(std::string_view)> log = {})
+      : dataset_(dataset), log_(std::move(log)) {}
 
   /// `first_id` is the dataset id of record `loss.first_record`.
   void note(std::uint64_t first_id, Loss loss);
-  /// Whether losses were noted since the last `take_new`.
-  bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
-  std::vector<LostRange> take_new();
+  /// Notes a record that does not fit the columns. The first record beyond `kNamedUnfit` notes that
+  /// the rest is not logged.
+  void note_unfit(std::uint64_t id, const Loss& loss);
+  /// Logs what was noted since the last call. Call it with no lock held, since `log` may call the
+  /// reader.
+  void report();
+  std::vector<LostRange> ranges() const;
 
   /// Whether the record lies in a damaged block.
   bool is_damaged(std::uint64_t id) const noexcept;
@@ -44,13 +64,19 @@ class DamageLog {
  private:
   using Losses = std::map<std::uint64_t, Loss>;  // by the first id; losses do not overlap
   static const Loss* find(const Losses& losses, std::uint64_t id) noexcept;
+  void add_locked(const Loss& loss);
+  void log_locked(std::string line);
 
   const Dataset dataset_;
+  const std::function<void(std::string_view)> log_;
   mutable std::mutex mutex_;
   Losses blocks_;
   Losses shards_;
-  std::vector<LostRange> new_;
-  std::atomic<bool> has_new_ = false;
+  std::set<std::uint64_t> unfit_;  // ids
+  bool more_unfit_ = false;        // more than `kNamedUnfit` were noted
+  std::vector<LostRange> ranges_;
+  std::vector<std::string> lines_;  // for `report`
+  std::atomic<bool> has_lines_ = false;
 };
 
 }  // namespace dovetail::detail

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "reader/dataset/stored_block.h"
-#include "reader/fetch/no_damage.h"
 
 namespace dovetail::detail {
 

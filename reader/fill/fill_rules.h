@@ -10,9 +10,6 @@ namespace dovetail::detail {
 
 class ColumnDecoders;
 
-/// The most unfit records that are reported one by one. With wrong columns, every record is unfit.
-inline constexpr std::size_t kNamedUnfit = 100;
-
 /// The reader's options, and facts about the dataset, that filling needs.
 struct FillRules {
   OnDamage on_damage = OnDamage::fail;

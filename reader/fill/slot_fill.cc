@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "reader/fetch/no_damage.h"
-
 namespace dovetail::detail {
 
 SlotFill::SlotFill(const FillRules& rules, const FillParts& parts)
@@ -78,10 +76,8 @@ bool SlotFill::note_added(std::uint32_t row, ByteView record, const Result<void>
   ++counts_.unfit_records;
   const std::uint64_t id = rows_.parts().ids[row];
   const Error why = unfit_at_step(id, record, added.error());
-  if (unfit_.size() <= kNamedUnfit) {  // one more, so that `LossReport` knows that there are more
-    const Dataset::Place place = parts_.dataset.locate(id);
-    unfit_.push_back({place.shard, place.record, place.record + 1, why});
-  }
+  const Dataset::Place place = parts_.dataset.locate(id);
+  parts_.damage.note_unfit(id, {place.shard, place.record, place.record + 1, why});
   if (rules_.on_damage == OnDamage::fail) return fail(why);
   RowStatus& status = rows_.status()[row];
   status = damaged_empty(status);

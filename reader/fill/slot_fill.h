@@ -83,8 +83,6 @@ class SlotFill {
   std::shared_ptr<SlotLease> take_lease() noexcept { return rows_.take_lease(); }
 
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
-  /// The first records that do not fit the columns: up to one more than `kNamedUnfit`.
-  std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
 
  private:
   template <class E>
@@ -133,7 +131,6 @@ class SlotFill {
   bool waits_for_shard_ = false;
   std::uint32_t ready_ = 0;
   std::optional<Error> error_;
-  std::vector<Loss> unfit_;
   FillCounts counts_;
 };
 

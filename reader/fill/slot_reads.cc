@@ -2,7 +2,6 @@
 // Filling of rows whose records are not in a run in memory.
 #include <algorithm>
 
-#include "reader/fetch/no_damage.h"
 #include "reader/fill/slot_fill.h"
 
 namespace dovetail::detail {

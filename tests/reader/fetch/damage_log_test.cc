@@ -23,8 +23,7 @@ TEST(DamageLogTest, TellsBlocksFromShardsThatCannotBeOpened) {
     EXPECT_TRUE(log.is_damaged(id)) << id;
     EXPECT_EQ(log.loss_of(id).error.detail(), "the block") << id;
   }
-  EXPECT_EQ(log.take_new().size(), 2u);
-  EXPECT_FALSE(log.has_new());
+  EXPECT_EQ(log.ranges().size(), 2u);
 }
 
 }  // namespace
