@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "format/try.h"
-#include "reader/fill/substitution.h"
+#include "reader/fill/slab_parts.h"
 
 namespace dovetail::detail {
 
@@ -38,7 +38,6 @@ std::invoke_result_t<Call> caught(const Call& call) {
 }  // namespace
 
 Result<void> ColumnRows::begin_batch(const SlotRows& rows) {
-  largest_ = {};
   waiting_.clear();
   waiting_rows_.clear();
   copies_.clear();
@@ -48,27 +47,18 @@ Result<void> ColumnRows::begin_batch(const SlotRows& rows) {
 Result<void> ColumnRows::add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record) {
   const std::uint32_t row = rows.rows();
   rows.add_without_bytes(id, status);
-  if (rules_.transform == nullptr) {
-    if (record.size() >= largest_.bytes) largest_ = {id, record.size()};
-    return decoder_->add(row, record);
-  }
+  if (rules_.transform == nullptr) return decoder_->add(row, record);
   const TransformInput input{.record = record, .id = id, .seed = rules_.seed, .epoch = epoch_};
   if (!rules_.transform->fill_batch) {
-    return transform(row, id, [&](RowWriter& writer) { return rules_.transform->fill(input, writer); });
+    return transform(row, [&](RowWriter& writer) { return rules_.transform->fill(input, writer); });
   }
   waiting_.push_back(input);
   waiting_rows_.push_back(row);
   return {};
 }
 
-Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id,
-                                   const std::function<Result<void>(RowWriter&)>& fill) {
-  const std::uint64_t before = decoder_->held_bytes();
-  Result<void> added = decoder_->add(row, [&](RowWriter& writer) { return caught([&] { return fill(writer); }); });
-  // The size of the record does not bound that of its row, so measure the row.
-  const std::uint64_t bytes = decoder_->held_bytes() - before;
-  if (bytes >= largest_.bytes) largest_ = {id, bytes};
-  return added;
+Result<void> ColumnRows::transform(std::uint32_t row, const std::function<Result<void>(RowWriter&)>& fill) {
+  return decoder_->add(row, [&](RowWriter& writer) { return caught([&] { return fill(writer); }); });
 }
 
 bool ColumnRows::transform_batch(
@@ -80,7 +70,7 @@ bool ColumnRows::transform_batch(
     const std::uint32_t row = waiting_rows_[i];
     Result<void> added;
     if (filled.has_value()) {
-      added = transform(row, records[i].id, [&](RowWriter& writer) { return (*filled)(i, writer); });
+      added = transform(row, [&](RowWriter& writer) { return (*filled)(i, writer); });
     } else {
       decoder_->add_empty(row);
       added = Error(filled.error().code(),
@@ -108,46 +98,34 @@ Result<void> ColumnRows::keep(const SlotRows& rows, const StepName& step) {
 Result<void> ColumnRows::check_held(const SlotRows& rows, const StepName& step) const {
   if (rows.may_grow() || decoder_->held_bytes() <= rules_.columns->held_limit()) [[likely]]
     return {};
-  return batch_too_large(step, decoder_->fixed_bytes(rules_.batch_rows) + decoder_->held_bytes(), rows.parts().capacity,
-                         largest_);
+  return batch_too_large(step, decoder_->fixed_bytes(rules_.batch_rows) + decoder_->held_bytes(),
+                         rows.parts().capacity);
 }
 
 void ColumnRows::substitute(const SlotRows& rows) {
   const std::span<RowStatus> status = rows.status();
   const std::vector<std::uint32_t> source = substitution_sources(status, rules_.rows_per_lane);
-  std::vector<std::uint32_t> filled;
-  for (std::uint32_t row = 0; row < status.size(); ++row) {
-    if (source[row] != row) filled.push_back(row);
-  }
-  const auto fill_first = [&](std::size_t count) {
-    for (std::size_t i = 0; i < filled.size(); ++i) {
-      if (i < count) {
-        decoder_->copy_row(source[filled[i]], filled[i]);
+  const auto fill_all = [&](bool copies) {
+    for (std::uint32_t row = 0; row < status.size(); ++row) {
+      if (source[row] == row) continue;
+      if (copies) {
+        decoder_->copy_row(source[row], row);
       } else {
-        decoder_->add_empty(filled[i]);
+        decoder_->add_empty(row);
       }
-      RowStatus& of_row = status[filled[i]];
-      of_row = i < count ? substituted(of_row) : damaged_empty(of_row);
+      status[row] = copies ? substituted(status[row]) : damaged_empty(status[row]);
     }
     return rows.may_grow() || decoder_->bytes() <= rows.parts().capacity;
   };
-  if (fill_first(filled.size())) return;
-  // Leave some rows empty rather than fail a step whose own records fit. Bisection finds the number
-  // of rows that have room.
-  std::size_t fits = 0;
-  std::size_t too_many = filled.size();
-  while (fits + 1 < too_many) {
-    const std::size_t half = fits + (too_many - fits) / 2;
-    (fill_first(half) ? fits : too_many) = half;
-  }
-  fill_first(fits);
+  // Leave the rows empty rather than fail a step whose own records fit.
+  if (!fill_all(true)) fill_all(false);
 }
 
 Result<void> ColumnRows::end_batch(SlotRows& rows, const StepName& step) {
   const bool substitutes = rules_.on_damage == OnDamage::substitute;
   if (substitutes && std::any_of(rows.status().begin(), rows.status().end(), is_damaged)) substitute(rows);
   if (const std::uint64_t bytes = decoder_->bytes(); bytes > rows.parts().capacity) {
-    if (!rows.may_grow()) return batch_too_large(step, bytes, rows.parts().capacity, largest_);
+    if (!rows.may_grow()) return batch_too_large(step, bytes, rows.parts().capacity);
     if (Result<void> room = rows.reserve(bytes, decoder_->fixed_bytes(rules_.batch_rows)); !room.has_value()) {
       return room;
     }

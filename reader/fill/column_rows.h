@@ -50,12 +50,11 @@ class ColumnRows {
 
  private:
   void substitute(const SlotRows& rows);
-  Result<void> transform(std::uint32_t row, std::uint64_t id, const std::function<Result<void>(RowWriter&)>& fill);
+  Result<void> transform(std::uint32_t row, const std::function<Result<void>(RowWriter&)>& fill);
 
   const FillRules& rules_;
   const std::uint32_t epoch_;
   std::unique_ptr<ColumnDecoder> decoder_;
-  LargestRecord largest_;
   // Records whose rows wait for `transform_batch`; the first `copies_.size()` of them lie in
   // `copies_`.
   std::vector<TransformInput> waiting_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <dovetail/batch.h>
 #include <dovetail/order.h>
@@ -41,5 +42,9 @@ constexpr bool is_damaged_empty(RowStatus status) noexcept {
 /// Counts the rows of each status. Invalid values count as `empty`: with replay, the trainer may
 /// have written into the batch.
 std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept;
+
+/// For each row of a batch, the row whose record it gets: itself, unless it is damaged and its lane
+/// has a good row.
+std::vector<std::uint32_t> substitution_sources(std::span<const RowStatus> status, std::uint32_t rows_per_lane);
 
 }  // namespace dovetail::detail

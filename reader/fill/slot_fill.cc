@@ -63,7 +63,7 @@ bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
 }
 
 bool SlotFill::add(std::uint64_t id, RowStatus status, ByteView record) {
-  if (!columns_) return fail_unless(rows_.add(id, status, record), id, record.size());
+  if (!columns_) return fail_unless(rows_.add(id, status, record), record.size());
   const std::uint32_t row = rows_.rows();
   return note_added(row, record, columns_->add(rows_, id, status, record));
 }
@@ -89,7 +89,7 @@ bool SlotFill::add_lost(std::uint64_t id, RowStatus status, const Loss& loss) {
   if (rules_.on_damage == OnDamage::fail) {
     return fail(needed_at_step(loss.error, loss.first_record, loss.end_record, rules_.rank, step().step, epoch_));
   }
-  if (!columns_) return fail_unless(rows_.add(id, damaged_empty(status), {}), id, 0);
+  if (!columns_) return fail_unless(rows_.add(id, damaged_empty(status), {}), 0);
   columns_->add_empty(rows_, id, damaged_empty(status));
   return true;
 }
@@ -99,7 +99,7 @@ std::size_t SlotFill::fill_empty(std::size_t rows) {
   while (done < rows && begin_row()) {
     if (columns_) {
       columns_->add_empty(rows_, kNoId, RowStatus::empty);
-    } else if (!fail_unless(rows_.add(kNoId, RowStatus::empty, {}), kNoId, 0)) {
+    } else if (!fail_unless(rows_.add(kNoId, RowStatus::empty, {}), 0)) {
       break;
     }
     ++done;
@@ -149,21 +149,11 @@ bool SlotFill::fail(Error why) {
   return false;
 }
 
-bool SlotFill::fail_unless(const Result<void>& done, std::uint64_t id, std::uint64_t bytes) {
+bool SlotFill::fail_unless(const Result<void>& done, std::uint64_t bytes) {
   if (done.has_value()) [[likely]]
     return true;
   if (!done.error().is(Errc::batch_too_large)) return fail(done.error());
-  return fail(batch_too_large(step(), rows_.value_bytes() + bytes, rows_.parts().capacity, largest_with(id, bytes)));
-}
-
-LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) const noexcept {
-  LargestRecord largest{id, bytes};
-  const SlabParts& parts = rows_.parts();
-  for (std::uint32_t row = rows_.rows(); row-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(parts.offsets[row + 1] - parts.offsets[row]);
-    if (size >= largest.bytes && parts.ids[row] != kNoId) largest = {parts.ids[row], size};
-  }
-  return largest;
+  return fail(batch_too_large(step(), rows_.value_bytes() + bytes, rows_.parts().capacity));
 }
 
 Error SlotFill::unfit_at_step(std::uint64_t id, ByteView record, const Error& why) const {

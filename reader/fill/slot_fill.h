@@ -114,10 +114,10 @@ class SlotFill {
   bool begin_row();
   bool end_row();
   bool fail(Error why);
-  bool fail_unless(const Result<void>& done, std::uint64_t id, std::uint64_t bytes);
+  /// Fails unless the row, which needs `bytes`, was added.
+  bool fail_unless(const Result<void>& done, std::uint64_t bytes);
   Error unfit_at_step(std::uint64_t id, ByteView record, const Error& why) const;
   StepName step() const noexcept;
-  LargestRecord largest_with(std::uint64_t id, std::uint64_t bytes) const noexcept;
 
   const FillRules& rules_;
   const FillParts& parts_;

@@ -39,7 +39,7 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
   const std::uint32_t row = rows_.rows();
   const std::uint64_t at = rows_.value_bytes();
-  if (!fail_unless(rows_.add_room(record.id, status, record.bytes), record.id, record.bytes)) return false;
+  if (!fail_unless(rows_.add_room(record.id, status, record.bytes), record.bytes)) return false;
   RowRead& read = reads_.emplace_back();
   read.file = std::move(file);
   read.shard = record.shard;

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "format/try.h"
-#include "reader/fill/record_copy.h"
-#include "reader/fill/substitution.h"
 #include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
@@ -59,6 +57,17 @@ void copy_same(const Entry* records, std::size_t count, std::size_t bytes, std::
     if (i + kRecordsAhead < count) prefetch_record(records[i + kRecordsAhead].where);
     std::memcpy(to + i * bytes, address_of(records[i].where), bytes);
   }
+}
+
+/// Copies a record. With `slack`, may read and write up to `kCopySlack` bytes after its end. That
+/// saves short records a call of `memcpy` and a branch on their length.
+[[gnu::always_inline]] inline void copy_record(std::byte* out, const std::byte* in, std::size_t bytes,
+                                               bool slack) noexcept {
+  if (!slack || bytes > 4 * kCopySlack) {
+    if (bytes > 0) std::memcpy(out, in, bytes);
+    return;
+  }
+  for (std::size_t at = 0; at < bytes; at += kCopySlack) std::memcpy(out + at, in + at, kCopySlack);
 }
 
 }  // namespace

@@ -23,12 +23,11 @@ std::string remedy_of(const Error& failure) {
 
 }  // namespace
 
-Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity, const LargestRecord& largest) {
-  return Error(Errc::batch_too_large,
-               "step " + std::to_string(step.step) + " of epoch " + std::to_string(step.epoch) + " needs at least " +
-                   std::to_string(bytes) + " bytes for its rows, but a slot has " + std::to_string(capacity) +
-                   "; its largest record is id " + std::to_string(largest.id) + " with " +
-                   std::to_string(largest.bytes) + " bytes; raise memory_bytes, lower the batch, or let it spill");
+Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity) {
+  return Error(Errc::batch_too_large, "step " + std::to_string(step.step) + " of epoch " + std::to_string(step.epoch) +
+                                          " needs at least " + std::to_string(bytes) +
+                                          " bytes for its rows, but a slot has " + std::to_string(capacity) +
+                                          "; raise memory_bytes, lower the batch, or let it spill");
 }
 
 Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t end, std::uint32_t rank,

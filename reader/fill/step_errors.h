@@ -16,14 +16,8 @@ struct StepName {
   std::uint64_t step = 0;
 };
 
-/// A record; id 2^64 - 1 if none is known.
-struct LargestRecord {
-  std::uint64_t id = ~std::uint64_t{0};
-  std::uint64_t bytes = 0;
-};
-
 /// The error for a batch of `bytes` that does not fit its slot.
-Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity, const LargestRecord& largest);
+Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t capacity);
 
 /// Adds to the failure of a shard that a rank's step needed its records [first, end).
 Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t end, std::uint32_t rank,
