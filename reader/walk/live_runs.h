@@ -73,4 +73,28 @@ class LiveRuns {
   std::size_t spare_used_ = 0;
 };
 
+/// The `Passes` of lanes whose records are delivered: a `LaneWalk` over them gives entries, from
+/// which rows are filled later.
+///
+/// `record_bytes` is the size of every record if all have one size. `E` is then `Entry`, except
+/// with `OrderKind::global`, where it always is `SizedEntry`.
+/// Ownership: borrows the memory, which must outlive the walks.
+template <class E>
+class LivePasses {
+ public:
+  using Runs = LiveRuns<E>;
+
+  LivePasses(RunMemory& memory, std::uint32_t record_bytes) : memory_(memory), record_bytes_(record_bytes) {}
+
+  Runs begin(const PassBegin& pass) {
+    return {memory_, memory_.begin(pass), pass.order, static_cast<std::size_t>(pass.order.largest_group()),
+            record_bytes_};
+  }
+  void end(std::uint32_t) noexcept {}
+
+ private:
+  RunMemory& memory_;
+  std::uint32_t record_bytes_;
+};
+
 }  // namespace dovetail::detail

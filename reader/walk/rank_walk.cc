@@ -5,7 +5,8 @@
 #include <deque>
 #include <type_traits>
 
-#include "reader/walk/record_walk.h"
+#include "reader/plan/lane_walk.h"
+#include "reader/walk/live_runs.h"
 
 namespace dovetail::detail {
 
@@ -16,10 +17,10 @@ class RankWalkOf final : public RankWalk {
  public:
   RankWalkOf(const EpochPlan& epoch, std::uint32_t rank, std::uint64_t first_step, std::uint32_t batch_rows,
              std::uint32_t record_bytes, RunMemory& memory)
-      : batch_rows_(batch_rows), rows_per_lane_(batch_rows / epoch.lanes_per_rank()) {
+      : batch_rows_(batch_rows), rows_per_lane_(batch_rows / epoch.lanes_per_rank()), passes_(memory, record_bytes) {
     const std::uint32_t first_lane = epoch.first_lane(rank);
     for (std::uint32_t lane = 0; lane < epoch.lanes_per_rank(); ++lane) {
-      lanes_.emplace_back(epoch.lane(first_lane + lane), epoch.first_output(first_step), memory, record_bytes);
+      lanes_.emplace_back(LaneLayout::of(epoch.lane(first_lane + lane)), epoch.first_output(first_step), passes_);
     }
   }
 
@@ -28,7 +29,7 @@ class RankWalkOf final : public RankWalk {
     if (entries.size() < until) entries.resize(until);
     std::uint32_t row = from;
     while (row < until) {
-      RecordWalk<E>& lane = lanes_[row % batch_rows_ / rows_per_lane_];
+      LaneWalk<LivePasses<E>>& lane = lanes_[row % batch_rows_ / rows_per_lane_];
       const std::uint32_t lane_end =
           lanes_.size() == 1 ? until : std::min(until, (row / rows_per_lane_ + 1) * rows_per_lane_);
       const auto part = lane.next(std::span(entries).subspan(row, lane_end - row));
@@ -50,7 +51,8 @@ class RankWalkOf final : public RankWalk {
 
   std::uint32_t batch_rows_;
   std::uint32_t rows_per_lane_;
-  std::deque<RecordWalk<E>> lanes_;  // a deque, because its elements must not move
+  LivePasses<E> passes_;
+  std::deque<LaneWalk<LivePasses<E>>> lanes_;  // a deque, because its elements must not move
 };
 
 }  // namespace

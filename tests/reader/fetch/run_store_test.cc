@@ -16,7 +16,7 @@
 #include <dovetail/tfrecord_index.h>
 
 #include "reader/fetch/run_store.h"
-#include "reader/walk/record_walk.h"
+#include "reader/walk/live_runs.h"
 #include "tests/plan/random_source.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cases.h"
@@ -85,7 +85,8 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
                  shards, *storage, damage, [] {});
   {
     const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;  // still reads when the walk ends
-    detail::RecordWalk<E> walk(lane, begin, store, record_bytes);
+    detail::LivePasses<E> passes(store, record_bytes);
+    detail::LaneWalk<detail::LivePasses<E>> walk(detail::LaneLayout::of(lane), begin, passes);
     LaneCursor plan = lane.cursor(begin);
     std::vector<Pick> picks(1);
     const std::uint64_t end = random.chance(70) ? lane.records() : begin + random.below(lane.records() - begin + 1);

@@ -17,7 +17,7 @@
 #include <dovetail/plan.h>
 #include <dovetail/state.h>
 
-#include "reader/walk/record_walk.h"
+#include "reader/walk/live_runs.h"
 #include "tests/plan/random_case.h"
 #include "tests/plan/random_source.h"
 #include "tests/support/cases.h"
@@ -200,7 +200,8 @@ template <class E>
 void expect_rows(const LaneOrder& lane, std::uint64_t begin, std::uint64_t end, Kind kind, bool scattered,
                  RandomSource& random) {
   ScriptedMemory memory(random, kind);
-  detail::RecordWalk<E> walk(lane, begin, memory, kRecordBytes);
+  detail::LivePasses<E> passes(memory, kRecordBytes);
+  detail::LaneWalk<detail::LivePasses<E>> walk(detail::LaneLayout::of(lane), begin, passes);
   LaneCursor plan = lane.cursor(begin);
   std::vector<E> rows;
   std::vector<Pick> picks(1);
@@ -230,7 +231,7 @@ void expect_rows(const LaneOrder& lane, std::uint64_t begin, std::uint64_t end, 
   }
 }
 
-TEST(RecordWalkTest, GivesTheRowsOfThePlanFromAnyPlace) {
+TEST(LiveRunsTest, GivesTheRowsOfThePlanFromAnyPlace) {
   RandomSource random(31);
   std::uint64_t walked = 0;
   const std::uint64_t count = Cases{.sanitized = 300, .some = 2000, .all = 40'000}.count();
