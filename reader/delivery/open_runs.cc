@@ -194,26 +194,16 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // A group has fewer than twice `open_runs` runs.
   const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
-  const std::uint64_t for_pool = read_ahead_bytes - std::min(read_ahead_bytes, bytes.least);
-  const std::uint64_t pool_fits =
-      multiply_divide(plan.options().pool, std::min(for_pool, bytes.pool), std::max<std::uint64_t>(bytes.pool, 1));
   const bool refused = whole_epochs && !plan.changes_world() && bytes.least > for_runs;
   const std::uint64_t needed = saturating_add(refused ? bytes.least : bytes.most, bytes.pool);
   const std::uint64_t missing = needed - read_ahead_bytes;
-  const bool of_pool = bytes.pool > needed / 2;
-  const std::string what = (of_pool ? "pool = " + std::to_string(plan.options().pool)
-                                    : "open_runs = " + std::to_string(plan.options().open_runs)) +
-                           " needs up to " + std::to_string(needed) + " bytes of memory, but memory_bytes leaves " +
-                           std::to_string(read_ahead_bytes) + ": ";
-  std::string fits;
-  if (of_pool && pool_fits > 0) {
-    fits = "pool = " + std::to_string(pool_fits) + " fits; or ";
-  } else if (!of_pool && runs_fit > 0) {
-    fits = "open_runs = " + std::to_string(runs_fit) + " fits; or ";
-  }
+  const std::string what = "open_runs = " + std::to_string(plan.options().open_runs) + " needs up to " +
+                           std::to_string(needed) + " bytes of memory, " + std::to_string(bytes.pool) +
+                           " of them for the pool, but memory_bytes leaves " + std::to_string(read_ahead_bytes) + ": ";
   // Up to half of the added memory goes to slots.
-  const std::string help = fits + "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
-                           (of_pool ? "" : ", or pack with fewer --run-records");
+  const std::string help = (runs_fit > 0 ? "open_runs = " + std::to_string(runs_fit) + " fits; or " : "") +
+                           "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
+                           ", lower pool, or pack with fewer --run-records";
   if (refused) return Error(Errc::budget_too_small, what + help);
   return what + "too little for read-ahead; " + help;
 }
