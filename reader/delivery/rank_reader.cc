@@ -19,24 +19,18 @@ constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // for a storage that bypas
 /// Flights that are walked ahead of filling, so that their records are prefetched into the caches.
 constexpr std::size_t kWalkedAhead = 2;
 
-/// Records that become columns go through memory. If batches share slots, no record is large enough
-/// to be read into its row; a damaged index may claim otherwise.
-bool none_is_placed(const ReaderSetup& setup) {
-  return setup.batches_per_slot > 1 || setup.options.columns.has_value();
-}
-
 /// The size of all records, if they have one size and are copied to rows from runs in memory; else
 /// 0.
 std::uint32_t fetched_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
   if (plan.options().order == OrderKind::global) return 0;
   const std::uint32_t bytes = common_record_bytes(dataset).value_or(0);
-  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
+  return bytes >= kPlacedBytes && setup.places ? 0 : bytes;
 }
 
 FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
   const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
-  return {.read_bytes = std::min(most, setup.read_ahead_bytes / 8),
-          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kPlacedBytes,
+  return {.read_bytes = std::min(most, setup.memory.read_ahead_bytes / 8),
+          .placed_bytes = setup.places ? kPlacedBytes : UINT64_MAX,
           .record_bytes = record_bytes};
 }
 
@@ -57,7 +51,7 @@ RankReader::RankReader(ReaderSetup setup)
              .rank = options_.ranks.rank,
              .batch_rows = plan_.options().batch,
              .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
-             .slab_bytes = setup.slab_bytes,
+             .slab_bytes = setup.memory.slab_bytes,
              .record_bytes = fetched_record_bytes(dataset_, plan_, setup),
              .columns = columns_.get(),
              .transform = options_.transform ? &options_.transform : nullptr,
@@ -66,10 +60,10 @@ RankReader::RankReader(ReaderSetup setup)
       damage_(dataset_, options_.on_damage == OnDamage::fail ? nullptr : options_.log),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
-              .budget = setup.read_ahead_bytes,
+              .budget = setup.memory.read_ahead_bytes,
               .spare_bytes = setup.spare_bytes},
              shards_, *storage_, damage_, [this] { kick(); }),
-      rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
+      rows_(plan_, options_, rules_, setup.memory.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       metrics_(options_.metrics.empty() ? nullptr
                                         : std::make_unique<MetricsFile>(options_, [this] { return stats(); })) {}
@@ -314,12 +308,13 @@ void RankReader::hand_over_locked() {
     if (flight.ready > flight.handed_over) {
       queue_->make_room(options_.replay + std::size_t{2});
       if (flight.lease->origin() == nullptr) flight.lease->set_origin(flight.origin);
-      ReadyBatches batches{.lease = flight.lease,
-                           .step = flight.step,
-                           .next = flight.handed_over,
-                           .end = flight.ready,
-                           .rows = rules_.batch_rows,
-                           .slab_bytes = rules_.slab_bytes};
+      ReadyItem batches{.lease = flight.lease,
+                        .epoch = flight.epoch,
+                        .step = flight.step,
+                        .next = flight.handed_over,
+                        .end = flight.ready,
+                        .rows = rules_.batch_rows,
+                        .slab_bytes = rules_.slab_bytes};
       tally_.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (options_.replay > 0) kept_.push_back(batches);
       // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
@@ -331,7 +326,7 @@ void RankReader::hand_over_locked() {
     if (flight.error.has_value()) return fail_locked(*flight.error);
     if (flight.end_of_epoch) {
       queue_->make_room(1);
-      queue_->push(EndOfEpoch{flight.epoch});
+      queue_->push({.lease = nullptr, .epoch = flight.epoch});
     } else if (flight.busy || flight.batches == 0 || flight.handed_over < flight.batches) {
       break;
     }
@@ -349,7 +344,7 @@ void RankReader::hand_over_locked() {
 
 void RankReader::replay_locked() {
   if (queue_->size() > 0) return;
-  for (const ReadyBatches& kept : kept_) queue_->push(kept);
+  for (const ReadyItem& kept : kept_) queue_->push(kept);
 }
 
 Stall RankReader::cause_locked() const {

@@ -219,7 +219,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Walked walked_;
   AtWork at_work_;
   ReaderStats tally_;
-  std::vector<ReadyBatches> kept_;  // the first batches, for `ReaderOptions::replay`
+  std::vector<ReadyItem> kept_;  // the first batches, for `ReaderOptions::replay`
   End end_;
 };
 

@@ -276,7 +276,6 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
                                                           columns == nullptr ? nullptr : &columns->sizes(), threads));
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
-  // `RankReader` decides by the same condition; see `none_is_placed`.
   const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
   const OpenBytes bytes = open_bytes(dataset, plan, places);
   DOVETAIL_ASSIGN(const std::string open_runs,
@@ -293,11 +292,10 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .workers = std::move(workers),
                      .storage = std::move(storage),
                      .ring = std::move(ring),
-                     .batches_per_slot = memory.batches_per_slot,
-                     .slab_bytes = memory.slab_bytes,
-                     .columns = std::move(columns),
-                     .read_ahead_bytes = memory.read_ahead_bytes,
+                     .memory = memory,
                      .spare_bytes = spare_bytes,
+                     .columns = std::move(columns),
+                     .places = places,
                      .max_open_shards = max_open,
                      .threads = threads};
 }

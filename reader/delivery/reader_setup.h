@@ -22,9 +22,9 @@ struct MemoryShares {
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
   std::uint32_t batches_per_slot = 1;
-  std::uint64_t slab_bytes = 0;     ///< Size of each slab.
-  std::uint64_t decoder_bytes = 0;  ///< Memory that each column decoder may hold, beside the slab.
-  std::uint64_t read_ahead_bytes = 0;
+  std::uint64_t slab_bytes = 0;        ///< Size of each slab.
+  std::uint64_t decoder_bytes = 0;     ///< Memory that each column decoder may hold, beside the slab.
+  std::uint64_t read_ahead_bytes = 0;  ///< Budget for runs.
 };
 
 /// A record of at least this size in a block of its own is read, or decoded, straight into its row.
@@ -38,11 +38,13 @@ struct ReaderSetup {
   std::unique_ptr<ThreadPool> workers;  ///< `threads` of them; declared before the storage, whose timer runs there.
   std::unique_ptr<Storage> storage;
   std::shared_ptr<SlotRing> ring;
-  std::uint32_t batches_per_slot = 1;
-  std::size_t slab_bytes = 0;               ///< Size of each slab.
+  MemoryShares memory;
+  std::uint64_t spare_bytes = 0;            ///< Part of the read-ahead reserved for spare room of pools.
   std::unique_ptr<ColumnDecoders> columns;  ///< Set if records become columns.
-  std::uint64_t read_ahead_bytes = 0;       ///< Budget for runs.
-  std::uint64_t spare_bytes = 0;            ///< Part of it reserved for spare room of pools.
+  /// Whether large records are read straight into their rows. Records that become columns go
+  /// through memory. If batches share slots, no record is large enough; a damaged index may claim
+  /// otherwise.
+  bool places = false;
   std::uint32_t max_open_shards = 0;
   unsigned threads = 1;
 };

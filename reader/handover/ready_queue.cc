@@ -215,26 +215,23 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
 }
 
 void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
-  if (auto* const front = std::get_if<ReadyBatches>(&items_.front());
-      front != nullptr && front->next + 1 < front->end) {
-    const std::uint32_t batch = front->next++;
-    taken.emplace(deliver_locked(*front, batch, front->lease));
+  if (ReadyItem& front = items_.front(); front.next + 1 < front.end) {
+    const std::uint32_t batch = front.next++;
+    taken.emplace(deliver_locked(front, batch, front.lease));
     return;
   }
   ReadyItem item = std::move(items_.front());
   items_.pop_front();
   ready_ = static_cast<std::uint32_t>(items_.size());
   update_clock_locked();
-  if (auto* const last = std::get_if<ReadyBatches>(&item)) {
-    taken.emplace(deliver_locked(*last, last->next, std::move(last->lease)));
-    return;
+  if (item.lease != nullptr) {
+    taken.emplace(deliver_locked(item, item.next, std::move(item.lease)));
+  } else if (item.epoch != std::numeric_limits<std::uint32_t>::max()) {  // no epoch follows the last number
+    delivered_.last = {nullptr, Position{item.epoch + 1, 0}};
   }
-  const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
-  // Epochs after the last number do not exist.
-  if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
 }
 
-Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease) {
+Batch ReadyQueue::deliver_locked(const ReadyItem& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease) {
   const std::uint64_t step = from.step + batch;
   const std::size_t slab_at = batch * from.slab_bytes;
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);

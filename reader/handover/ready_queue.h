@@ -23,22 +23,18 @@
 
 namespace dovetail::detail {
 
-/// Filled batches of one slot that the trainer has not taken yet.
-struct ReadyBatches {
-  std::shared_ptr<SlotLease> lease;  ///< Its origin is the base of the states of these batches.
-  std::uint64_t step = 0;            ///< Step of the first batch of the slot; the others follow.
-  std::uint32_t next = 0;            ///< Batches [next, end) of the slot.
+/// The next item for the trainer: filled batches of one slot that it has not taken yet, or the end
+/// of an epoch.
+struct ReadyItem {
+  /// Its origin is the base of the states of these batches. Null at the end of an epoch.
+  std::shared_ptr<SlotLease> lease;
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< Step of the first batch of the slot; the others follow.
+  std::uint32_t next = 0;  ///< Batches [next, end) of the slot.
   std::uint32_t end = 1;
   std::uint32_t rows = 0;      ///< Rows of each batch.
   std::size_t slab_bytes = 0;  ///< Distance of consecutive batches in the slot.
 };
-
-struct EndOfEpoch {
-  std::uint32_t epoch = 0;
-};
-
-/// The next item for the trainer.
-using ReadyItem = std::variant<ReadyBatches, EndOfEpoch>;
 
 /// Connects the reader to the trainer: finished batches in order on one side, one request at a time
 /// on the other. A request that finds a batch ready does not take the reader's lock.
@@ -165,7 +161,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Takes the first ready item. Needs: there is one.
   void take_front_locked(std::optional<Batch>& taken);
   /// Makes batch number `batch` of a slot, and counts it as delivered.
-  Batch deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
+  Batch deliver_locked(const ReadyItem& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
   /// Call this when there is a new outcome. Wakes the thread that waits for one, or takes it for
   /// the outstanding request, to be handed over by `complete`.
   void match_locked() noexcept;

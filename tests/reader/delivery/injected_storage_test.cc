@@ -193,7 +193,7 @@ class RandomCase {
 
   std::unique_ptr<detail::RankReader> open(std::uint64_t& read_ahead) {
     detail::ReaderSetup setup = detail::set_up(sample_.dataset, options_).value();
-    read_ahead = setup.read_ahead_bytes;
+    read_ahead = setup.memory.read_ahead_bytes;
     const std::uint32_t kind = below(4);
     if (kind < 2) {
       setup.storage = std::make_unique<ShuffledStorage>(std::move(setup.storage), random_());

@@ -270,7 +270,7 @@ TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
     while (detail::set_up(dataset, options).has_error()) options.memory_bytes += 1 << 18;  // the least that opens
     options.memory_bytes += i % 2 == 0 ? 0 : random() % (8 << 20);
     detail::ReaderSetup setup = detail::set_up(dataset, options).value();
-    const std::uint64_t budget = setup.read_ahead_bytes;
+    const std::uint64_t budget = setup.memory.read_ahead_bytes;
     detail::RankReader engine(std::move(setup));
     engine.start().value();
     std::uint64_t batches = 0;
