@@ -220,10 +220,6 @@ RankReader::Job RankReader::choose_locked() {
   }
   if (walks) return claim_walk_locked();
   if (auto fetch = store_.claim()) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
-  if (std::optional<Error> failure = store_.failure()) {
-    walked_.failure = std::move(failure);
-    hand_over_locked();
-  }
   // `claim` may have made runs ready that need no read, and may have closed shards. So look again.
   return wants_walk_locked() ? claim_walk_locked() : claim_fill_locked();
 }

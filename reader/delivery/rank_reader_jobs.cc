@@ -18,10 +18,10 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   Result<bool> begun = start.batches > 0;
   if (start.batches == 0) begun = rows_.begin(start);
   const std::uint64_t changes = store_.changes();
-  std::uint32_t rows = 0;
-  if (begun.has_value() && *begun && !start.end_of_epoch) rows = rows_.walk(start, flight.rows, flight.walked);
+  Result<std::uint32_t> walked = std::uint32_t{0};
+  if (begun.has_value() && *begun && !start.end_of_epoch) walked = rows_.walk(start, flight.rows, flight.walked);
+  const std::uint32_t rows = walked.has_value() ? *walked : 0;
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
-  const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
   damage_.report();
   const Clock::time_point ended = Clock::now();
   trace({.kind = TimelineEvent::Kind::plan, .begin = began, .end = ended});
@@ -34,7 +34,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   walked_.rows += rows;
   walked_.blocked_at = blocked ? std::optional(changes) : std::nullopt;
   if (!begun.has_value()) walked_.failure = begun.error();
-  if (failure.has_value()) walked_.failure = *failure;
+  if (!walked.has_value()) walked_.failure = walked.error();
   if (!begun.has_value() || !*begun) flights_.pop_back();  // the walked flight is the last one
   if (begun.has_value() && !*begun) walked_.all = true;
   hand_over_locked();
@@ -51,13 +51,7 @@ RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, Clock::
     bytes += fetch_piece(std::move(*next), now);
   }
   damage_.report();
-  const std::optional<Error> failure = store_.failure();
-  const Lock lock(*this);
-  if (failure.has_value()) {
-    walked_.failure = *failure;
-    hand_over_locked();
-  }
-  kick_locked();
+  kick();
   return now;
 }
 

@@ -60,12 +60,14 @@ Result<void> RankRows::begin_epoch() {
   return {};
 }
 
-std::uint32_t RankRows::walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from) {
+Result<std::uint32_t> RankRows::walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from) try {
   store_.walk_to(flight.first_row + flight.row_count);
   const std::uint32_t walked = epoch_->walk->walk(rows, from, flight.row_count);
   store_.walk_to(flight.first_row + from + walked);
   if (from + walked == flight.row_count && epoch_->next_step == epoch_->plan.steps()) epoch_->walk.reset();
   return walked;
+} catch (const Exception& failure) {
+  return failure.error();
 }
 
 }  // namespace dovetail::detail

@@ -41,7 +41,8 @@ class RankRows {
   Result<bool> begin(FlightStart& flight);
   /// Continues the walk at row `from` of the flight that was begun last. Returns the number of rows
   /// walked, which is less than the rest only if runs are not ready.
-  std::uint32_t walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from);
+  /// Errors: the walk can never continue.
+  Result<std::uint32_t> walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from);
 
  private:
   struct Epoch {

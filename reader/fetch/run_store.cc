@@ -65,7 +65,7 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
   if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
-  if (of.waits) return false;
+  if (of.waits) return wait_locked();
   // When the group ends, its pool may need spare room. The room used before is not free until all
   // rows walked so far are filled.
   free_filled();
@@ -100,12 +100,17 @@ bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::
   if (of.singles.empty()) of.singles.push_back(FetchedGroup::of(of.order, picks));
   const FetchedGroup& singles = of.singles.front();
   of.waits = !singles.ready();
-  if (of.waits) return false;
+  if (of.waits) return wait_locked();
   for (const Fetched& run : singles.runs) {
     for (const Fetched::Single& single : run.singles) entries[single.pick] = single.entry;
   }
   of.found = true;
   return true;
+}
+
+bool RunStore::wait_locked() const {
+  if (failure_) throw Exception(*failure_);
+  return false;
 }
 
 std::optional<RunStore::Work> RunStore::claim() {
@@ -115,6 +120,7 @@ std::optional<RunStore::Work> RunStore::claim() {
     arrived_.pop_front();
     return work;
   }
+  if (failure_) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (!pass.waits) continue;
     if (auto work = claim_of(pass.wanted(), true)) return work;
@@ -145,6 +151,7 @@ bool RunStore::may_append(const Pass& pass) const {
 bool RunStore::has_work() const {
   const std::lock_guard lock(mutex_);
   if (!arrived_.empty()) return true;
+  if (failure_) return false;
   return std::any_of(passes_.begin(), passes_.end(), [this](const auto& numbered) {
     const Pass& pass = numbered.second;
     if (pass.waits && !pass.wanted().is_claimed()) return true;
@@ -176,10 +183,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
 bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
   if (shards_.failed(shard)) {
-    if (is_no_damage(shards_.failure(shard))) {
-      failure_ = shards_.failure(shard);
-      return false;
-    }
+    if (is_no_damage(shards_.failure(shard))) return fail_locked(shards_.failure(shard));
     damage_.note(run.run.first_id - run.run.first_record,
                  {shard, 0, shards_.records(shard), shards_.failure(shard), true});
     finish(group, run);
@@ -193,9 +197,8 @@ bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
   RunPieces pieces = RunPieces::of(*file, run.run, options_.rules);
   const std::size_t bytes = pieces.room_bytes;
   if (bytes >= RecordExtent::kPlaced) {
-    failure_ = Error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; the limit is 2 GiB")
-                   .in_file(file->file().path());
-    return false;
+    const Error error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; the limit is 2 GiB");
+    return fail_locked(error.in_file(file->file().path()));
   }
   while (bytes > 0 && !run_fits(bytes)) {
     if (free_filled()) continue;
@@ -209,11 +212,9 @@ bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
       return std::any_of(pass.singles.begin(), pass.singles.end(), any) ||
              std::any_of(pass.groups.begin(), pass.groups.end(), any);
     };
-    if (std::none_of(passes_.begin(), passes_.end(), works)) {
-      failure_ = Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
-                                                   " bytes; raise memory_bytes, or lower open_runs");
-    }
-    return false;
+    if (std::any_of(passes_.begin(), passes_.end(), works)) return false;
+    return fail_locked(Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
+                                                         " bytes; raise memory_bytes, or lower open_runs"));
   }
   run.file = std::move(file);
   run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
@@ -317,7 +318,8 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   const LoadedRun::Filled filled = work.run->loaded.fill(work.piece, read, stored, storage_);
   for (const DamagedBlock& block : filled.damage) {
     if (is_no_damage(block.error)) {
-      fail(block.error);
+      const std::lock_guard lock(mutex_);
+      fail_locked(block.error);
       return std::nullopt;
     }
     const std::uint64_t first = work.run->loaded.file().first_record(block.block);
@@ -343,19 +345,14 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   return done;
 }
 
-void RunStore::fail(const Error& error) {
-  const std::lock_guard lock(mutex_);
+bool RunStore::fail_locked(const Error& error) {
   if (!failure_) failure_ = error;
   ++changes_;
+  return false;
 }
 
 bool RunStore::is_damaged(std::uint64_t id) const noexcept {
   return damage_.is_damaged(id);
-}
-
-std::optional<Error> RunStore::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
 }
 
 void RunStore::add_to(ReaderStats& stats) const {

@@ -92,8 +92,6 @@ class RunStore final : public RunMemory {
   /// Call this when all rows before `rows` are filled.
   void filled_to(std::uint64_t rows);
 
-  /// The reason why no walk can ever continue.
-  std::optional<Error> failure() const;
   /// Grows whenever a blocked walk may try again.
   std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
@@ -129,7 +127,10 @@ class RunStore final : public RunMemory {
   bool read_later(Work& work);
   void arrived(std::list<Work>& waiting) noexcept;
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
-  void fail(const Error& error);
+  /// Lets walks that wait fail. Returns false.
+  bool fail_locked(const Error& error);
+  /// The answer to a walk that has to wait: false. Throws the failure, if there is one.
+  bool wait_locked() const;
 
   const Options options_;
   ShardTable& shards_;
@@ -145,7 +146,7 @@ class RunStore final : public RunMemory {
   std::list<FetchedGroup> leaving_;
   std::list<FetchedGroup> spares_;
   std::list<Work> arrived_;
-  std::optional<Error> failure_;
+  std::optional<Error> failure_;  // why no walk that waits can ever continue
   ReaderStats tally_;
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<int> cold_ = 0;

@@ -96,7 +96,6 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       const auto part = walk.next(rows);
       store.walk_to(walk.position());
       if (part.rows == 0) {
-        ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
         if (auto work = store.claim()) {
           store.run(std::move(*work), RunStore::Clock::now());
         } else {
