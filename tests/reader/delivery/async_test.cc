@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <atomic>
-#include <thread>
+#include <exception>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -62,23 +60,6 @@ TEST_F(AsyncNextTest, WorksWithFutures) {
   EXPECT_EQ(steps, reader.steps(0).value());
 }
 
-TEST_F(AsyncNextTest, NeverCompletesInsideTheCallAndKeepsTheContextBusy) {
-  BatchReader reader = open();
-  asio::io_context context;
-  for (int i = 0; i < 20; ++i) {
-    bool completed = false;
-    reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
-      EXPECT_FALSE(error);
-      EXPECT_TRUE(batch.has_value());
-      completed = true;
-    }));
-    EXPECT_FALSE(completed);
-    context.restart();
-    context.run();  // returns only when the handler has run
-    EXPECT_TRUE(completed);
-  }
-}
-
 TEST_F(AsyncNextTest, ASecondRequestIsBusyAndStopsNothing) {
   ReaderOptions options{.max_held = 1};
   BatchReader reader = open(options);
@@ -102,30 +83,6 @@ TEST_F(AsyncNextTest, ASecondRequestIsBusyAndStopsNothing) {
   EXPECT_FALSE(reader.error().has_value());
 }
 
-TEST_F(AsyncNextTest, CancellingLosesNoBatch) {
-  BatchReader reader = open();
-  asio::io_context context;
-  std::uint64_t steps = 0;
-  bool ended = false;
-  while (!ended) {
-    asio::cancellation_signal signal;
-    reader.async_next(asio::bind_cancellation_slot(
-        signal.slot(), asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
-          if (error) {
-            EXPECT_EQ(error, asio::error::operation_aborted);
-          } else if (batch.has_value()) {
-            EXPECT_EQ(batch->step(), steps++);
-          } else {
-            ended = true;
-          }
-        })));
-    signal.emit(asio::cancellation_type::all);
-    context.restart();
-    context.run();
-  }
-  EXPECT_EQ(steps, reader.steps(0).value());
-}
-
 TEST_F(AsyncNextTest, StopCompletesAnOutstandingRequestAndIsIdempotent) {
   for (int i = 0; i < 20; ++i) {
     BatchReader reader = open();
@@ -144,21 +101,6 @@ TEST_F(AsyncNextTest, StopCompletesAnOutstandingRequestAndIsIdempotent) {
   }
 }
 
-TEST_F(AsyncNextTest, StopWakesABlockedNext) {
-  ReaderOptions options{.epochs = 0};
-  BatchReader reader = open(options);
-  std::atomic<bool> ended = false;
-  std::thread trainer([&] {
-    while (reader.next().has_value()) {
-    }
-    ended = true;
-  });
-  std::this_thread::yield();
-  reader.stop();
-  trainer.join();
-  EXPECT_TRUE(ended);
-}
-
 TEST_F(AsyncNextTest, AReaderMayBeDestroyedInAnyState) {
   for (std::uint64_t taken = 0; taken < 40; ++taken) {
     BatchReader reader = open();
@@ -168,20 +110,6 @@ TEST_F(AsyncNextTest, AReaderMayBeDestroyedInAnyState) {
       if (held.empty()) held.push_back(std::move(*batch));
     }
   }
-}
-
-TEST_F(AsyncNextTest, ManyReadersOfOneDatasetShareIt) {
-  std::vector<std::thread> threads;
-  std::atomic<std::uint64_t> rows = 0;
-  for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    threads.emplace_back([&, rank] {
-      ReaderOptions options{.ranks = {.rank = rank, .world = 4}, .plan = {.tail = Tail::pad}};
-      BatchReader reader = open(options);
-      for (const Batch& batch : reader.epoch()) rows += batch.valid();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(rows, 700u);
 }
 
 }  // namespace

@@ -85,50 +85,6 @@ TEST_F(BatchReaderTest, PadsBatchesThatMayBeAllEmpty) {
   EXPECT_EQ(read_epoch(reader, kSampleShape), planned(reader.plan(), 0, 0));
 }
 
-TEST_F(BatchReaderTest, GivesTheSameRowsForAnyThreadsPrefetchAndBudget) {
-  const Rows expected = planned(Plan::make(dataset().shape(),
-                                           [&] {
-                                             PlanOptions plan = options(1, 2, 16).plan;
-                                             plan.world = 2;
-                                             return plan;
-                                           }())
-                                    .value(),
-                                1, 0);
-  for (const unsigned threads : {1u, 3u}) {
-    for (const std::uint32_t prefetch : {1u, 5u}) {
-      for (const std::uint64_t budget : {std::uint64_t{200} << 10, std::uint64_t{64} << 20}) {
-        ReaderOptions options = this->options(1, 2, 16);
-        options.io_threads = threads;
-        options.decode_threads = threads;
-        options.prefetch = prefetch;
-        options.memory_bytes = budget;
-        BatchReader reader = BatchReader::open(dataset(), options).value();
-        EXPECT_EQ(read_epoch(reader, kSampleShape), expected) << threads << " " << prefetch << " " << budget;
-        const ReaderStats stats = reader.stats();
-        EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, budget);
-      }
-    }
-  }
-}
-
-TEST_F(BatchReaderTest, RefusesABudgetBelowTheOpenRunsAndNamesThoseThatFit) {
-  ReaderOptions options = this->options(0, 1, 64);
-  options.plan.open_runs = 64;
-  options.plan.pool = 16;
-  options.memory_bytes = 160 << 10;
-  const Error refused = BatchReader::open(dataset(), options).error();
-  ASSERT_TRUE(refused.is(Errc::budget_too_small)) << refused.to_string();
-  const std::string words = "open_runs = ";
-  const std::size_t at = refused.detail().rfind(words);
-  ASSERT_NE(at, std::string::npos) << refused.detail();
-  options.plan.open_runs = static_cast<std::uint32_t>(std::stoul(refused.detail().substr(at + words.size())));
-  ASSERT_LT(options.plan.open_runs, 64u);
-  BatchReader reader = BatchReader::open(dataset(), options).value();
-  EXPECT_EQ(read_epoch(reader, kSampleShape), planned(reader.plan(), 0, 0));
-  const ReaderStats stats = reader.stats();
-  EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, options.memory_bytes);
-}
-
 TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
   TempFolder folder;
   DatasetWriterOptions writing{.shard = {.run_records = 128}};
@@ -226,18 +182,6 @@ TEST_F(BatchReaderTest, PartsOfTheSlabAreAlignedAndOneRegion) {
   EXPECT_EQ(batch->offsets().front(), 0);
   EXPECT_EQ(batch->registered(), reader.registered());
   EXPECT_EQ(batch->valid(), 7u);
-}
-
-TEST_F(BatchReaderTest, ABatchOutlivesTheReader) {
-  std::optional<Batch> batch;
-  {
-    BatchReader reader = BatchReader::open(dataset(), options(0, 1, 32)).value();
-    batch = reader.next().value();
-  }
-  ASSERT_TRUE(batch.has_value());
-  Rows rows;
-  append_checked(*batch, kSampleShape, rows);
-  EXPECT_EQ(rows.size(), 32u);
 }
 
 TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {

@@ -158,25 +158,6 @@ TEST_F(InterruptionTest, StoppingEndsANextThatWaitsForStorageThatIsLate) {
   }
 }
 
-TEST_F(InterruptionTest, ABatchOutlivesTheEngineAndMayGoOnAnyThread) {
-  for (int i = 0; i < 10; ++i) {
-    std::optional<Batch> first;
-    std::optional<Batch> second;
-    {
-      const std::unique_ptr<detail::RankReader> engine = open_shuffled(options(2), 7);
-      first = engine->next().value();
-      second = engine->next().value();
-    }
-    Rows rows;
-    append_checked(*first, kSampleShape, rows);
-    append_checked(*second, kSampleShape, rows);
-    EXPECT_EQ(rows.size(), 50u);
-    std::thread other([batch = std::move(*first)]() mutable { batch.release(); });
-    second.reset();
-    other.join();
-  }
-}
-
 TEST_F(InterruptionTest, ABatchReleasedOnAnotherThreadLetsTheReaderGoOn) {
   ReaderOptions one = options(2);
   one.prefetch = 1;

@@ -84,20 +84,6 @@ TEST_F(OpenRunsTest, AreNamedWhereTheNextOnesHaveNoRoom) {
   EXPECT_NE(told.told.find("too little for read-ahead"), std::string::npos) << told.told;
 }
 
-TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
-  const Dataset large = make_sample(folder_.path("large"), kLargeRecords);
-  ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
-  const Result<BatchReader> refused = BatchReader::open(large, options);
-  ASSERT_THAT(refused, Fails(Errc::budget_too_small));
-  const auto fit = static_cast<std::uint32_t>(number_after(refused.error().detail(), "open_runs = "));
-  ASSERT_GT(fit, 0u) << refused.error().detail();
-  options.plan.open_runs = fit;
-  EXPECT_TRUE(BatchReader::open(large, options).has_value()) << fit;
-  options.plan.open_runs = 96;
-  options.memory_bytes += number_after(refused.error().detail(), "memory_bytes by ");
-  EXPECT_TRUE(BatchReader::open(large, options).has_value());
-}
-
 // Images, among them two small ones that share a block: the others go to their rows at once.
 TEST_F(OpenRunsTest, AreNotRefusedWhereMostRecordsHaveBlocksOfTheirOwn) {
   DatasetWriterOptions writing{.shard = {.codec = Codec::none, .run_records = 100}};
