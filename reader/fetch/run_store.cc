@@ -182,10 +182,9 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
 
 bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
-  if (shards_.failed(shard)) {
-    if (is_no_damage(shards_.failure(shard))) return fail_locked(shards_.failure(shard));
-    damage_.note(run.run.first_id - run.run.first_record,
-                 {shard, 0, shards_.records(shard), shards_.failure(shard), true});
+  if (const std::optional<Error> failure = shards_.failure(shard)) {
+    if (is_no_damage(*failure)) return fail_locked(*failure);
+    damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), *failure, true});
     finish(group, run);
     return run.prepared = true;
   }

@@ -31,7 +31,6 @@ ShardTable::ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open
       max_open_(max_open),
       on_change_(std::move(on_change)),
       entries_(dataset_.shards().size()) {
-  failed_.reserve(entries_.size());
   kept_.reserve(std::min<std::size_t>(entries_.size(), max_open_) + 1);
 }
 
@@ -39,7 +38,7 @@ void ShardTable::want(std::uint32_t shard) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
-    if (entry.file != nullptr || !entry.let_go.expired() || entry.opening || entry.failed) return;
+    if (entry.file != nullptr || !entry.let_go.expired() || entry.opening || entry.failure) return;
     if (live() >= 2 * max_open_ || (opening_ > 0 && live() >= max_open_)) return;
     entry.opening = true;
     ++opening_;
@@ -61,8 +60,6 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) noex
       ++opened_;
     } else {
       entry.failure = opened.error();
-      entry.failed = true;
-      failed_.push_back(shard);
     }
     --opening_;
     ++users_->changes;
@@ -115,20 +112,14 @@ std::shared_ptr<const ShardFile> ShardTable::peek(std::uint32_t shard) const {
   return entry.file != nullptr ? entry.file : entry.let_go.lock();
 }
 
-bool ShardTable::failed(std::uint32_t shard) const {
+std::optional<Error> ShardTable::failure(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
-  return entries_[shard].failed;
-}
-
-Error ShardTable::failure(std::uint32_t shard) const {
-  const std::lock_guard lock(mutex_);
-  return *entries_[shard].failure;
+  return entries_[shard].failure;
 }
 
 void ShardTable::forget_failures() {
   const std::lock_guard lock(mutex_);
-  for (const std::uint32_t shard : failed_) entries_[shard].failed = false;
-  failed_.clear();
+  for (Entry& entry : entries_) entry.failure.reset();
 }
 
 }  // namespace dovetail::detail

@@ -38,9 +38,8 @@ class ShardTable {
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
   /// Like `find`, but does not count as use. For reads ahead.
   std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
-  bool failed(std::uint32_t shard) const;
-  /// The last failure to open a shard. Needs: it has failed.
-  Error failure(std::uint32_t shard) const;
+  /// Why the shard could not be opened, if it could not and was not forgotten.
+  std::optional<Error> failure(std::uint32_t shard) const;
   /// Allows all failed shards to be tried again.
   void forget_failures();
 
@@ -72,7 +71,6 @@ class ShardTable {
     std::optional<Error> failure;
     bool found = false;  ///< Since it is kept.
     bool opening = false;
-    bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened) noexcept;
   /// Keeps a shard. If there are too many, returns one that is dropped.
@@ -87,7 +85,6 @@ class ShardTable {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> kept_;  // never grows beyond what is reserved
   std::uint64_t uses_ = 0;           // the last stamp
-  std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint32_t> ahead_ = 0;  // shards of `kept_` that were not found yet
   std::atomic<std::uint64_t> opened_ = 0;

@@ -100,12 +100,11 @@ class SlotFill {
                       std::span<std::byte> stored);
   /// Memory to read a block to, valid until the next block.
   std::span<std::byte> room_for_block(const ShardFile& file, std::size_t block);
-  /// The shard; null if it is not open or cannot be opened. Starts to open it unless opening has
-  /// failed.
-  std::shared_ptr<const ShardFile> open(std::uint32_t shard);
+  /// The shard; null if it is not open yet. Starts to open it. Errors: it cannot be opened.
+  Result<std::shared_ptr<const ShardFile>> open(std::uint32_t shard);
   /// Adds reads for this row, which has to wait, and for the rows after it.
   void read_ahead(std::span<const SizedEntry> records);
-  Loss loss_of_shard(std::uint32_t shard) const;
+  bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
   /// Notes a loss, and adds the row.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
   /// The same for a placed record, whose row was already added; the bytes of the row stay.

@@ -14,17 +14,17 @@ constexpr std::size_t kMostReadBytes = 4 << 20;
 
 }  // namespace
 
-std::shared_ptr<const ShardFile> SlotFill::open(std::uint32_t shard) {
+Result<std::shared_ptr<const ShardFile>> SlotFill::open(std::uint32_t shard) {
   std::shared_ptr<const ShardFile> file = parts_.shards.find(shard);
-  if (file == nullptr && !parts_.shards.failed(shard)) {
-    parts_.shards.want(shard);
-    waits_for_shard_ = true;
-  }
+  if (file != nullptr) return file;
+  if (const std::optional<Error> failure = parts_.shards.failure(shard)) return *failure;
+  parts_.shards.want(shard);
+  waits_for_shard_ = true;
   return file;
 }
 
-Loss SlotFill::loss_of_shard(std::uint32_t shard) const {
-  return {shard, 0, parts_.shards.records(shard), parts_.shards.failure(shard), true};
+bool SlotFill::lose_shard(const SizedEntry& record, RowStatus status, const Error& failure) {
+  return lose(record.id, status, {record.shard, 0, parts_.shards.records(record.shard), failure, true});
 }
 
 bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
@@ -35,13 +35,14 @@ bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
 }
 
 bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
-  std::shared_ptr<const ShardFile> file = open(record.shard);
-  if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
+  Result<std::shared_ptr<const ShardFile>> file = open(record.shard);
+  if (!file.has_value()) return lose_shard(record, status, file.error());
+  if (*file == nullptr) return false;
   const std::uint32_t row = rows_.rows();
   const std::uint64_t at = rows_.value_bytes();
   if (!fail_unless(rows_.add_room(record.id, status, record.bytes), record.bytes)) return false;
   RowRead& read = reads_.emplace_back();
-  read.file = std::move(file);
+  read.file = std::move(*file);
   read.shard = record.shard;
   read.block = static_cast<std::size_t>(record.where);
   read.row = row;
@@ -97,8 +98,10 @@ bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
     const RowRead& read = reads_.front();
     return add_from_block(record, status, *read.file, read.read, read.into);
   }
-  const std::shared_ptr<const ShardFile> file = open(record.shard);
-  if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
+  const Result<std::shared_ptr<const ShardFile>> opened = open(record.shard);
+  if (!opened.has_value()) return lose_shard(record, status, opened.error());
+  const std::shared_ptr<const ShardFile>& file = *opened;
+  if (file == nullptr) return false;
   const std::size_t block = file->block_of(record.where);
   const std::span<std::byte> into = room_for_block(*file, block);
   const Result<bool> there = parts_.storage.try_read(file->file(), file->blocks()[block].offset, ReadInto{into});
@@ -131,7 +134,7 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
   for (const SizedEntry& record : records.first(std::min(records.size(), kMostReads))) {
     std::shared_ptr<const ShardFile> file = parts_.shards.peek(record.shard);
     if (file == nullptr) {
-      if (parts_.shards.failed(record.shard) || parts_.shards.crowded()) return;
+      if (parts_.shards.failure(record.shard) || parts_.shards.crowded()) return;
       parts_.shards.want(record.shard);
       open_all = false;
     }
