@@ -12,7 +12,9 @@ Result<std::unique_ptr<ColumnDecoders>> ColumnDecoders::make(const Schema& schem
 
 ColumnDecoders::ColumnDecoders(ColumnDecoder first)
     : first_(std::make_unique<const ColumnDecoder>(std::move(first))),
-      schema_(std::make_shared<const Schema>(first_->schema())) {}
+      schema_(std::make_shared<const Schema>(first_->schema())) {
+  free_.reserve(kMostKept);
+}
 
 std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
   {
@@ -23,23 +25,15 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
       return decoder;
     }
   }
-  auto made = std::make_unique<ColumnDecoder>(*first_);
-  const std::lock_guard lock(mutex_);
-  free_.reserve(made_ + 1);
-  ++made_;
-  return made;
+  return std::make_unique<ColumnDecoder>(*first_);
 }
 
 void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) noexcept {
   // After an unusual batch, drop the decoder rather than keep its memory. Memory grows by doubling,
   // hence the factor 2.
-  const bool dropped = decoder->memory_bytes() / 2 > held_limit_;
+  if (decoder->memory_bytes() / 2 > held_limit_) return;
   const std::lock_guard lock(mutex_);
-  if (dropped) {
-    --made_;
-  } else {
-    free_.push_back(std::move(decoder));
-  }
+  if (free_.size() < free_.capacity()) free_.push_back(std::move(decoder));
 }
 
 }  // namespace dovetail::detail

@@ -37,14 +37,15 @@ class ColumnDecoders {
   void give_back(std::unique_ptr<ColumnDecoder> decoder) noexcept;
 
  private:
+  static constexpr std::size_t kMostKept = 128;  // as many as there may be slots
+
   explicit ColumnDecoders(ColumnDecoder first);
 
   const std::unique_ptr<const ColumnDecoder> first_;  // other decoders are copies of this one
   const std::shared_ptr<const Schema> schema_;
   std::uint64_t held_limit_ = UINT64_MAX;  // set before threads start
   std::mutex mutex_;
-  std::size_t made_ = 0;                              // beside the first, and not dropped
-  std::vector<std::unique_ptr<ColumnDecoder>> free_;  // has room for all that were made
+  std::vector<std::unique_ptr<ColumnDecoder>> free_;  // never grows beyond what is reserved
 };
 
 }  // namespace dovetail::detail

@@ -26,15 +26,8 @@ StepName SlotFill::step() const noexcept {
   return {.rank = rules_.rank, .epoch = epoch_, .step = first_step_ + rows_.batch()};
 }
 
-std::size_t SlotFill::fill(std::span<const Entry> records, RowStatus status) {
-  return fill_all(records, status);
-}
-std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStatus status) {
-  return fill_all(records, status);
-}
-
 template <class E>
-std::size_t SlotFill::fill_all(std::span<const E> records, RowStatus status) {
+std::size_t SlotFill::fill(std::span<const E> records, RowStatus status) {
   std::size_t done = 0;
   while (done < records.size() && begin_row()) {
     const std::size_t left = rules_.batch_rows - rows_.rows();
@@ -53,6 +46,9 @@ std::size_t SlotFill::fill_all(std::span<const E> records, RowStatus status) {
   }
   return done;
 }
+
+template std::size_t SlotFill::fill(std::span<const Entry> records, RowStatus status);
+template std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStatus status);
 
 bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
   if (!record.in_memory()) return read_record(record, status);

@@ -55,8 +55,8 @@ class SlotFill {
   /// Fills the next rows with these records, which all have one status. Returns the number of rows
   /// filled. It is less than `records.size()` if a read has to wait, if a shard is not open, or
   /// after an error.
-  std::size_t fill(std::span<const Entry> records, RowStatus status);
-  std::size_t fill(std::span<const SizedEntry> records, RowStatus status);
+  template <class E>
+  std::size_t fill(std::span<const E> records, RowStatus status);
   /// The same with `OrderKind::global`: the entries have the number of the record in its shard.
   std::size_t fill_from_blocks(std::span<const SizedEntry> records, RowStatus status);
   /// Adds rows that have no planned record.
@@ -85,8 +85,6 @@ class SlotFill {
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
 
  private:
-  template <class E>
-  std::size_t fill_all(std::span<const E> records, RowStatus status);
   /// Fills a row with a record in memory or a placed record. False after an error.
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
