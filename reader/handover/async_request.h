@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
@@ -56,10 +57,20 @@ struct AsyncRequest {
     });
   }
 
+  /// Has `owner->cancel(request)` called when the caller cancels the request.
+  template <class Owner>
+  static void on_cancel(const std::shared_ptr<AsyncRequest>& request, std::weak_ptr<Owner> owner) {
+    auto slot = boost::asio::get_associated_cancellation_slot(request->handler);
+    if (!slot.is_connected()) return;
+    slot.assign([owner = std::move(owner), weak = std::weak_ptr(request)](boost::asio::cancellation_type) {
+      const std::shared_ptr<Owner> alive = owner.lock();
+      if (const std::shared_ptr<AsyncRequest> asked = weak.lock(); alive != nullptr) alive->cancel(asked);
+    });
+  }
+
   Handler handler;
   Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until it gets the handler
-  std::uint64_t ticket = 0;                       // identifies the request for cancellation
 };
 
 }  // namespace dovetail::detail

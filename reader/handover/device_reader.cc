@@ -10,7 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/circular_buffer.hpp>
 
 #include "format/guard_memory.h"
@@ -43,6 +42,8 @@ Result<void> check(const char* name, std::uint32_t value) {
 /// The thread that takes batches from the reader and starts their copies, and the queue between it
 /// and the trainer.
 class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
+  using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
+
  public:
   Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
       : options_(options),
@@ -66,6 +67,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
 
   Outcome next();
   void async_next(Handler handler);
+  /// Ends the request with `operation_canceled` if it is outstanding.
+  void cancel(const std::shared_ptr<AsyncRequest>& request);
   void stop();
 
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
@@ -87,7 +90,6 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
   struct Item {
     Outcome outcome;
     std::optional<State> after;  ///< State after the item is taken; once taken, the one before.
@@ -113,7 +115,6 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// Hands `item` to the request's executor, which may run any code, so unlocks first. If the
   /// executor is out of memory, `item` stays undelivered and later requests fail.
   void complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
-  void cancel(std::uint64_t ticket);
 
   const DeviceOptions options_;
   const std::shared_ptr<detail::DeviceRing> ring_;
@@ -132,8 +133,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   struct Waiting {};
   std::variant<std::monostate, Waiting, std::shared_ptr<AsyncRequest>> request_;
   std::condition_variable arrived_;  // wakes a thread that waits
-  std::uint64_t tickets_ = 0;
-  std::optional<Error> error_;  // a failure once it was delivered, or the stop
+  std::optional<Error> error_;       // a failure once it was delivered, or the stop
   bool stopping_ = false;
   State state_;
   DeviceStats stats_;
@@ -291,12 +291,7 @@ void DeviceReader::Impl::async_next(Handler handler) {
     return AsyncRequest::complete(request, busy_);
   }
   if (std::optional<Item> item = take_locked(); item.has_value()) return complete(lock, request, std::move(*item));
-  request->ticket = ++tickets_;
-  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
-    slot.assign([impl = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
-      if (const std::shared_ptr<Impl> alive = impl.lock()) alive->cancel(ticket);
-    });
-  }
+  AsyncRequest::on_cancel(request, weak_from_this());
   request_ = std::move(request);
 }
 
@@ -324,13 +319,12 @@ void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
   complete(lock, request, std::move(*item));
 }
 
-void DeviceReader::Impl::cancel(std::uint64_t ticket) {
+void DeviceReader::Impl::cancel(const std::shared_ptr<AsyncRequest>& request) {
   std::unique_lock lock(mutex_);
-  auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
-  if (request == nullptr || (*request)->ticket != ticket) return;
-  const std::shared_ptr<AsyncRequest> ended = std::move(*request);
+  auto* const outstanding = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
+  if (outstanding == nullptr || *outstanding != request) return;
   request_ = std::monostate();
-  complete(lock, ended, {.outcome = cancelled_, .after = {}});
+  complete(lock, request, {.outcome = cancelled_, .after = {}});
 }
 
 void DeviceReader::Impl::stop() {

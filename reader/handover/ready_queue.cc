@@ -10,8 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
-
 #include "format/guard_memory.h"
 #include "reader/fill/slab_parts.h"
 #include "reader/trace/timeline_event.h"
@@ -186,12 +184,7 @@ void ReadyQueue::async_next(Handler handler) {
     // executor's code.
     return hand_over({std::move(request), std::move(outcome), std::move(before)});
   }
-  request->ticket = ++tickets_;
-  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
-    slot.assign([queue = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
-      if (const std::shared_ptr<ReadyQueue> alive = queue.lock()) alive->cancel(ticket);
-    });
-  }
+  AsyncRequest::on_cancel(request, weak_from_this());
   request_ = std::move(request);
   waiting_ = true;
   update_clock_locked();
@@ -281,11 +274,11 @@ void ReadyQueue::match_locked() noexcept {
   update_clock_locked();
 }
 
-void ReadyQueue::cancel(std::uint64_t ticket) {
+void ReadyQueue::cancel(const std::shared_ptr<AsyncRequest>& request) {
   std::unique_lock lock(mutex_);
-  auto* request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
-  if (request == nullptr || (*request)->ticket != ticket) return;
-  keep_locked({std::move(*request), cancelled_, delivered_});
+  auto* const outstanding = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
+  if (outstanding == nullptr || *outstanding != request) return;
+  keep_locked({request, cancelled_, delivered_});
   request_ = std::monostate();
   waiting_ = false;
   update_clock_locked();

@@ -44,6 +44,8 @@ struct ReadyItem {
 /// Errors:  if memory is short, a batch is neither lost nor delivered twice. Only `make_room` and a
 ///          new request allocate.
 class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
+  using AsyncRequest = detail::AsyncRequest<Batch>;
+
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
   using Outcome = Result<std::optional<Batch>>;
@@ -99,6 +101,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void wait(Outcome& outcome, Deadline until);
 
   void async_next(Handler handler);
+  /// Ends the request with `operation_canceled` if it is outstanding.
+  void cancel(const std::shared_ptr<AsyncRequest>& request);
 
   /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops ready
   /// items. Call `complete` next.
@@ -116,7 +120,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void add_to(ReaderStats& stats) const;
 
  private:
-  using AsyncRequest = detail::AsyncRequest<Batch>;
   /// The same counts as in `ReaderStats`.
   struct Counts {
     std::uint64_t batches = 0;
@@ -165,7 +168,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Call this when there is a new outcome. Wakes the thread that waits for one, or takes it for
   /// the outstanding request, to be handed over by `complete`.
   void match_locked() noexcept;
-  void cancel(std::uint64_t ticket);
   /// The state of the clock now.
   Stall stall_locked() const;
   void update_clock_locked();
@@ -206,7 +208,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   std::atomic<std::uint32_t> ready_ = 0;  // not 0 if a spinning thread must look at `items_` and `error_`
   std::atomic<bool> waiting_ = false;
   TrainerPace pace_;
-  std::uint64_t tickets_ = 0;
   std::optional<Error> failure_;  // delivered after all items
   std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
