@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <tuple>
 #include <utility>
 
 #include "format/guard_memory.h"
@@ -361,14 +362,30 @@ State RankReader::state() const {
   return state;
 }
 
+std::vector<ShardReads> RankReader::slowest_shards() const {
+  constexpr std::size_t kMost = 5;
+  std::vector<ShardReads> found;
+  {
+    const std::lock_guard lock(mutex_);
+    found.reserve(waited_.size());
+    for (const auto& [shard, reads] : waited_) found.push_back(reads);
+  }
+  for (ShardReads& reads : found) reads.mean /= static_cast<std::int64_t>(reads.reads);
+  std::sort(found.begin(), found.end(), [](const ShardReads& a, const ShardReads& b) {
+    return std::tuple(b.mean, a.shard) < std::tuple(a.mean, b.shard);
+  });
+  found.resize(std::min(kMost, found.size()));
+  for (ShardReads& reads : found) reads.file = dataset_.shard_path(reads.shard);
+  return found;
+}
+
 ReaderStats RankReader::stats() const {
-  constexpr std::size_t kSlowestShards = 5;
   ReaderStats stats;
   {
     const std::lock_guard lock(mutex_);
     stats = tally_;
   }
-  stats.slowest_shards = waited_.slowest(dataset_, kSlowestShards);
+  stats.slowest_shards = slowest_shards();
   stats.damaged = damage_.ranges();
   store_.add_to(stats);
   queue_->add_to(stats);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,6 @@
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/run_store.h"
 #include "reader/fetch/shard_table.h"
-#include "reader/fetch/waited_reads.h"
 #include "reader/fill/column_decoders.h"
 #include "reader/fill/fill_rules.h"
 #include "reader/fill/slot_fill.h"
@@ -173,6 +173,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   void fail_locked(Error error) noexcept;
   void hand_over_locked();
   Stall cause_locked() const;
+  /// The shards whose reads had to wait longest on average, longest first.
+  std::vector<ShardReads> slowest_shards() const;
 
   // rank_reader_jobs.cc: the jobs. They take their start time and return their end time.
   Clock::time_point run_walk(Flight& flight, Clock::time_point began);
@@ -205,7 +207,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const FillRules rules_;
   DamageLog damage_;
-  WaitedReads waited_;
   ShardTable shards_;
   RunStore store_;
   RankRows rows_;  // used by the thread that walks
@@ -219,7 +220,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Walked walked_;
   AtWork at_work_;
   ReaderStats tally_;
-  std::vector<ReadyItem> kept_;  // the first batches, for `ReaderOptions::replay`
+  std::unordered_map<std::uint32_t, ShardReads> waited_;  // by shard; `mean` is the sum
+  std::vector<ReadyItem> kept_;                           // the first batches, for `ReaderOptions::replay`
   End end_;
 };
 

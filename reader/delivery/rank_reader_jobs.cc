@@ -212,7 +212,15 @@ void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint
 
 void RankReader::note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked,
                              Clock::time_point arrived) {
-  waited_.add(shard, bytes, arrived - asked);
+  {
+    const std::lock_guard lock(mutex_);
+    ShardReads& sum = waited_[shard];
+    sum.shard = shard;
+    ++sum.reads;
+    sum.bytes += bytes;
+    sum.mean += arrived - asked;
+    sum.longest = std::max<std::chrono::nanoseconds>(sum.longest, arrived - asked);
+  }
   trace({.kind = TimelineEvent::Kind::storage_read, .begin = asked, .end = arrived, .bytes = bytes, .shard = shard});
 }
 

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/reader_stats.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <boost/json/parse.hpp>
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/fetch/waited_reads.h"
+#include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cached_reads.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
+#include "tests/support/gated_storage.h"
 
 namespace dovetail::test {
 namespace {
@@ -26,8 +32,6 @@ class StatsTest : public FolderTest {
     for (const Batch& batch : reader.epoch()) batches += batch.rows() > 0 ? 1 : 0;
     return batches;
   }
-
- private:
 };
 
 TEST_F(StatsTest, EveryKindOfWorkTakesTimeAndNoMoreThanItsThreadsHave) {
@@ -69,43 +73,31 @@ TEST_F(StatsTest, RecordsReadStraightIntoRowsAreCounted) {
   EXPECT_EQ(stats.direct_bytes, dataset.raw_bytes());
 }
 
-TEST_F(StatsTest, ReadsThatWaitAreTimedByShard) {
-  const Dataset dataset = make({.shard_records = {400, 400, 400}});
-  Result<BatchReader> reader = BatchReader::open(dataset, options(StorageKind::io_uring_direct));
-  if (!reader.has_value()) GTEST_SKIP() << reader.error().to_string();
-  EXPECT_EQ(read_all(*reader), 150u);
-  const ReaderStats stats = reader->stats();
-  ASSERT_EQ(stats.slowest_shards.size(), 3u);
-  std::uint64_t reads = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const ShardReads& shard = stats.slowest_shards[i];
-    reads += shard.reads;
-    EXPECT_EQ(shard.file, dataset.shard_path(shard.shard));
-    EXPECT_GT(shard.mean, 0ns);
-    EXPECT_LE(shard.mean, shard.longest);
-    EXPECT_GT(shard.bytes, 0u);
-    if (i > 0) {
-      EXPECT_LE(shard.mean, stats.slowest_shards[i - 1].mean);
+TEST_F(StatsTest, ReadsThatWaitAreTimedByShardAndTheSlowestComeFirst) {
+  for (const std::size_t shards : {3u, 7u}) {
+    const Dataset dataset =
+        make_sample(folder_.path(std::to_string(shards)), {.shard_records = std::vector<std::uint64_t>(shards, 400)});
+    const auto wrap = [](std::unique_ptr<detail::Storage> inner) {
+      return std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no);
+    };
+    const auto engine = open_engine(dataset, options(StorageKind::pread), wrap).value();
+    while (engine->next().value().has_value()) continue;
+    const ReaderStats stats = engine->stats();
+    ASSERT_EQ(stats.slowest_shards.size(), std::min<std::size_t>(shards, 5));
+    std::uint64_t reads = 0;
+    for (std::size_t i = 0; i < stats.slowest_shards.size(); ++i) {
+      const ShardReads& shard = stats.slowest_shards[i];
+      reads += shard.reads;
+      EXPECT_EQ(shard.file, dataset.shard_path(shard.shard));
+      EXPECT_GT(shard.mean, 0ns);
+      EXPECT_LE(shard.mean, shard.longest);
+      EXPECT_GT(shard.bytes, 0u);
+      if (i > 0) {
+        EXPECT_LE(shard.mean, stats.slowest_shards[i - 1].mean);
+      }
     }
+    EXPECT_EQ(reads == stats.waiting_reads, shards == 3);
   }
-  EXPECT_EQ(reads, stats.waiting_reads);
-}
-
-TEST_F(StatsTest, SlowestShardsComeFirstAndOnlySoMany) {
-  const Dataset dataset = make({.shard_records = {1, 1, 1}});
-  detail::WaitedReads reads;
-  reads.add(0, 10, 3ms);
-  reads.add(0, 10, 1ms);
-  reads.add(1, 20, 5ms);
-  reads.add(2, 30, 1ms);
-  const std::vector<ShardReads> slowest = reads.slowest(dataset, 2);
-  ASSERT_EQ(slowest.size(), 2u);
-  EXPECT_EQ(slowest[0].shard, 1u);
-  EXPECT_EQ(slowest[1].shard, 0u);
-  EXPECT_EQ(slowest[1].reads, 2u);
-  EXPECT_EQ(slowest[1].bytes, 20u);
-  EXPECT_EQ(slowest[1].mean, 2ms);
-  EXPECT_EQ(slowest[1].longest, 3ms);
 }
 
 TEST(StatsJson, HoldsWhatTheValuesSay) {
