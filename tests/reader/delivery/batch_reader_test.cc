@@ -122,23 +122,6 @@ TEST(BatchReaderBudgetTest, LargeBlocksFitBesideTheSlots) {
   }
 }
 
-TEST_F(BatchReaderTest, BeginsAnywhereAndContinuesIdentically) {
-  for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
-    ReaderOptions options = this->options(0, 2, 20);
-    options.plan.lanes = 4;
-    options.plan.tail = tail;
-    options.plan.world = 2;
-    const Plan plan = Plan::make(dataset().shape(), options.plan).value();
-    const Rows all = planned(plan, 0, 3);
-    for (std::uint64_t step = 0; step <= plan.steps(3).value(); ++step) {
-      options.start = {.epoch = 3, .step = step};
-      BatchReader reader = BatchReader::open(dataset(), options).value();
-      const Rows rest = read_epoch(reader, kSampleShape);
-      ASSERT_EQ(rest, rows_from(all, step * 20)) << step;
-    }
-  }
-}
-
 TEST_F(BatchReaderTest, EndsEveryEpochWithAnEmptyResultAndGoesOn) {
   ReaderOptions options = this->options(0, 1, 100);
   options.epochs = 3;

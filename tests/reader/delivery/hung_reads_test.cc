@@ -122,28 +122,16 @@ TEST_P(HungReadsTest, AReaderMayBeDestroyedWhileTheyHang) {
 }
 
 /// Calls `told` when the storage is stopped, which then waits for reads that hang.
-class ToldStop final : public detail::Storage {
+class ToldStop final : public StorageInFront {
  public:
   ToldStop(std::unique_ptr<Storage> inner, std::function<void()> told)
-      : inner_(std::move(inner)), told_(std::move(told)) {}
-  ~ToldStop() override { inner_->stop(); }
-  Result<bool> try_read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into) override {
-    return inner_->try_read(file, offset, into);
-  }
-  void read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into, ReadHandler done) override {
-    inner_->read(file, offset, into, std::move(done));
-  }
-  const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
-  void call(const std::string& path, Call work, CallHandler done) override {
-    inner_->call(path, std::move(work), std::move(done));
-  }
+      : StorageInFront(std::move(inner)), told_(std::move(told)) {}
   void stop() override {
     if (told_) std::exchange(told_, {})();
-    inner_->stop();
+    StorageInFront::stop();
   }
 
  private:
-  std::unique_ptr<Storage> inner_;
   std::function<void()> told_;
 };
 

@@ -31,29 +31,16 @@ struct Sample {
 };
 
 /// Opens every shard late, so that walks wait for them.
-class LateOpening final : public detail::Storage {
+class LateOpening final : public StorageInFront {
  public:
-  explicit LateOpening(std::unique_ptr<Storage> inner) : inner_(std::move(inner)) {}
-  ~LateOpening() override { stop(); }
-
+  using StorageInFront::StorageInFront;
   void call(const std::string& path, Call work, CallHandler done) override {
     const auto late = [work = std::move(work)] {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       return work();
     };
-    inner_->call(path, late, std::move(done));
+    StorageInFront::call(path, late, std::move(done));
   }
-  Result<bool> try_read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into) override {
-    return inner_->try_read(file, offset, into);
-  }
-  void read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into, ReadHandler done) override {
-    inner_->read(file, offset, into, std::move(done));
-  }
-  const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
-  void stop() override { inner_->stop(); }
-
- private:
-  const std::unique_ptr<Storage> inner_;
 };
 
 class InjectedStorageTest : public ::testing::Test {

@@ -103,20 +103,6 @@ TEST_F(ReplayTest, WorksForAsynchronousCallsAndStops) {
   EXPECT_FALSE(reader.next().has_value());
 }
 
-TEST_F(ReplayTest, BatchesOutliveTheReader) {
-  std::optional<Batch> batch;
-  Seen before{};
-  {
-    BatchReader reader = BatchReader::open(dataset_, options(2)).value();
-    for (int i = 0; i < 5; ++i) {
-      batch.reset();
-      batch = reader.next().value();
-    }
-    before = look_at(*batch);
-  }
-  EXPECT_EQ(look_at(*batch), before);
-}
-
 TEST_F(ReplayTest, MoreStepsThanAreLeftAreRefused) {
   ReaderOptions asked = options(16);
   asked.start.step = 5;

@@ -57,15 +57,6 @@ TEST_F(ResumeTest, StatesAreTheSameOnEveryRank) {
   EXPECT_EQ(states.size(), 1u);
 }
 
-TEST_F(ResumeTest, WhatWasOnlyReadAheadDoesNotCount) {
-  ReaderOptions options = this->options(0, 1, 10);
-  options.prefetch = 8;
-  BatchReader reader = BatchReader::open(dataset(), options).value();
-  EXPECT_EQ(reader.state().position(), (Position{0, 0}));
-  const std::optional<Batch> first = reader.next().value();
-  EXPECT_EQ(reader.state().position(), (Position{0, 1}));
-}
-
 TEST_F(ResumeTest, TheLastStateGivesTheEndAtOnceAndThenTheNextEpoch) {
   ReaderOptions options = this->options(0, 1, 100);
   options.epochs = 2;
