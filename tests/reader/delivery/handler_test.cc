@@ -13,6 +13,7 @@
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/execution.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -189,6 +190,59 @@ TEST_F(HandlerTest, OfARefusedCallThatThrowsIsNotCalled) {
   const BatchReader moved = std::move(reader);
   const auto handler = [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); };
   EXPECT_THROW(reader.async_next(asio::bind_executor(StarvedExecutor{}, handler)), std::bad_alloc);
+}
+
+TEST_F(HandlerTest, OfASecondRequestGetsBusyAndStopsNothing) {
+  ReaderOptions options = HandlerTest::options(0, 1, 8);
+  options.max_held = 1;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  asio::io_context context;
+  std::uint64_t steps = 0;
+  int busy = 0;
+  for (int i = 0; i < 50; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+        if (error == Errc::busy || error == Errc::slots_held) {
+          ++busy;
+        } else if (batch.has_value()) {
+          EXPECT_EQ(batch->step(), steps++);
+        }
+      }));
+    }
+    context.restart();
+    context.run();
+  }
+  EXPECT_GT(busy, 0);
+  EXPECT_FALSE(reader.error().has_value());
+}
+
+TEST_F(HandlerTest, RunsOnceWhenTheReaderIsStopped) {
+  for (int i = 0; i < 20; ++i) {
+    BatchReader reader = open();
+    asio::io_context context;
+    int completions = 0;
+    reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+      EXPECT_TRUE(batch.has_value() || error == asio::error::operation_aborted);
+      ++completions;
+    }));
+    reader.stop();
+    reader.stop();
+    context.run();
+    EXPECT_EQ(completions, 1);
+    const Result<std::optional<Batch>> after = reader.next();
+    ASSERT_THAT(after, Fails(ErrorKind::cancelled));
+  }
+}
+
+TEST_F(HandlerTest, AReaderMayBeDestroyedInAnyState) {
+  for (std::uint64_t taken = 0; taken < 40; ++taken) {
+    BatchReader reader = open();
+    std::vector<Batch> held;
+    for (std::uint64_t i = 0; i < taken; ++i) {
+      std::optional<Batch> batch = reader.next().value();
+      if (held.empty()) held.push_back(std::move(*batch));
+    }
+  }
 }
 
 }  // namespace
