@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages for options, arguments and constructors that do not exist, with what to use instead."""
+"""Messages for options and copies that do not exist, with what to use instead."""
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
-import types
 from typing import Any, Callable, NoReturn, Sequence, TypeVar, cast
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -94,56 +92,6 @@ def refuse_copies(cls: type) -> None:
     setattr(cls, "__reduce__", __reduce__)  # for every protocol, and for derived classes that have no other
 
 
-def refuse_by_hand(cls: type) -> None:
-    """Completes a class of `_dovetail`: its objects cannot be copied, or made by hand without a constructor."""
-    refuse_copies(cls)
-    if not isinstance(vars(cls)["__init__"], types.WrapperDescriptorType):  # else it is that of all of pybind11's
-        return
-
-    def __init__(self: object, *given: object, **named: object) -> None:
-        raise TypeError(f"dovetail.{cls.__name__} cannot be made by hand")
-
-    setattr(cls, "__init__", __init__)
-
-
-def _too_many(call: str, names: Sequence[str], given: int) -> str:
-    plural = "" if len(names) == 1 else "s"
-    return f"{call}({', '.join(names)}) takes {len(names)} positional argument{plural}, not {given}"
-
-
-def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[str, Any]) -> str | None:
-    """Says why arguments do not fit the signature of a function of `_dovetail`; None if they do.
-
-    `owner` is the class of a method. Only the type of `self` is checked; the functions check all others."""
-    signature = function.__doc__.split("\n", 1)[0]  # by pybind11
-    parsed = cast(ast.FunctionDef, ast.parse(f"def {signature}: ...").body[0]).args
-    names = [each.arg for each in parsed.posonlyargs + parsed.args]
-    needed = len(names) - len(parsed.defaults)
-    call = function.__name__
-    if owner is not None:
-        call = owner.__name__ if call == "__init__" else f"{owner.__name__}.{call}"
-        if names[:1] == ["self"]:  # else it is static
-            if not given or not isinstance(given[0], owner):
-                what = type(given[0]).__name__ if given else "nothing"
-                return f"{call}() must be called on a {owner.__name__}, not on {what}"
-            names, needed, given = names[1:], needed - 1, given[1:]
-    if len(given) > len(names) and parsed.vararg is None:
-        others = "; others are given by name" if parsed.kwonlyargs or parsed.kwarg else ""
-        return _too_many(call, names, len(given)) + others
-    call += f"({', '.join(names)})"
-
-    options = names + [each.arg for each in parsed.kwonlyargs]
-    for name in named:
-        if name in names[:len(given)]:
-            return f"{call}: {name} is given twice"
-        if name not in options and parsed.kwarg is None:
-            return no_option(name, options)
-    missing = [name for name in names[len(given):needed] if name not in named]
-    if missing:
-        return f"{call}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    return None
-
-
 def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
     """Decorates a method that takes options by name, also options that it passes on to `others`.
 
@@ -158,19 +106,12 @@ def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
         parameters = [each for taker in takers for each in inspect.signature(taker).parameters.values()]
         names = list(dict.fromkeys(each.name for each in parameters if each.kind is not each.VAR_KEYWORD))
         options = list(dict.fromkeys(each.name for each in parameters if each.kind is each.KEYWORD_ONLY))
-        by_place = [each.name for each in inspect.signature(call).parameters.values()
-                    if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
 
         @functools.wraps(call)
         def checked(*given: Any, **named: Any) -> Any:
             for name in named:
                 if name not in names:
                     raise TypeError(no_option(name, options))
-            if len(given) > 1 + len(by_place):
-                other = given[1 + len(by_place)]
-                why = _too_many(call.__qualname__.removesuffix(".__init__"), by_place, len(given) - 1)
-                raise TypeError(f"{why}; others are given by name, such as "
-                                f"{options[0]}={other if isinstance(other, int) else '...'}")
             return call(*given, **named)
 
         return cast(_Call, checked)

@@ -22,9 +22,4 @@ void bind_inspect(py::module_& module);
 void bind_example(py::module_& module);
 void bind_parse_example(py::module_& module);
 
-/// Makes errors explain arguments that fit no signature, and objects whose constructor was not
-/// called.
-/// Needs: everything is bound.
-void explain_misfits(const py::module_& module);
-
 }  // namespace dovetail::python

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+
 #include "python/src/bindings.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -12,6 +15,23 @@ void refuse_subinterpreters() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
   throw py::import_error(
       "dovetail cannot be used in a subinterpreter; import it in the main one, or in its own process");
+}
+
+/// pybind11 allocates memory for an object that has none, because only `__new__` was called, and
+/// would not initialise it.
+void* refuse_empty(std::size_t) {
+  throw py::type_error("this object of dovetail was never initialised; call its class, not only __new__");
+}
+
+/// Refuses copies of objects, and objects whose constructor was not called. Both would end the
+/// process. Needs: everything is bound.
+void guard_classes(const py::module_& module) {
+  const py::object refuse_copies = import_module("dovetail._names").attr("refuse_copies");
+  for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
+    if (PyType_Check(value.ptr()) == 0) continue;
+    py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr()))->operator_new = refuse_empty;
+    call_object(refuse_copies, value);
+  }
 }
 
 }  // namespace
@@ -37,5 +57,5 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_inspect(module);
   bind_example(module);
   bind_parse_example(module);
-  explain_misfits(module);
+  guard_classes(module);
 }

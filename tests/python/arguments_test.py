@@ -82,7 +82,7 @@ class StubTest(ModuleTest):
 
 
 class NameTest(ErrorTest):
-    """Wrong names and wrong types are told with what there is; pybind11 would list signatures."""
+    """Wrong names and wrong types of options are told with what there is."""
 
     def refused(self, call, *given, **named):
         with self.assertRaises(TypeError) as caught:
@@ -99,9 +99,6 @@ class NameTest(ErrorTest):
                 (dovetail.Plan, {"batch": 4}, ("batch", "world", "mix_stop")),
                 (lambda path, **named: dovetail.Plan.resume(path, plan.state_dict(0), **named), {"batch": 4},
                  ("tail",)),
-                (dovetail.Dataset, {}, ("allow_outside", "threads")), (dovetail.verify, {}, ("threads",)),
-                (dovetail.merge, {}, ("overwrite",)), (dovetail.index, {}, ("overwrite", "write_dali")),
-                (functools.partial(dovetail.recover, "x"), {}, ("overwrite", "dataset_id", "regions")),
                 (lambda path, **named: dovetail.export_tfrecords([path], "to", **named), {}, ("compression", "jobs")),
                 (lambda path, **named: dovetail.convert([path], "to", **named), {}, ("classes", "progress", "codec")),
                 (lambda path, **named: dovetail.Writer(path + "x", **named), {}, ("codec", "shard_number")),
@@ -152,79 +149,10 @@ class NameTest(ErrorTest):
                 (functools.partial(dovetail.Reader, path), "collumns", "columns"),
                 (functools.partial(dovetail.Plan, path), "open_run", "open_runs"),
                 (functools.partial(dovetail.convert, [path], "to"), "overwite", "overwrite"),
-                (functools.partial(dovetail.DatasetWriter, "to"), "shard_byte", "shard_bytes"),
-                (functools.partial(dovetail.verify, path), "thread", "threads")):
+                (functools.partial(dovetail.DatasetWriter, "to"), "shard_byte", "shard_bytes")):
             with self.subTest(name=name):
                 self.assertEqual(self.refused(call, **{name: 4}),
                                  f"there is no option '{name}'; did you mean '{meant}'?")
-
-    def test_arguments_that_fit_no_signature(self):
-        dataset = dovetail.Dataset(self.make_dataset())
-        batch = self.open_reader(dataset).next()
-        for call, says in (
-                (lambda: dovetail.convert("n.txt"), "convert(sources, folder): folder is missing"),
-                (dovetail.convert, "convert(sources, folder): sources, folder are missing"),
-                (lambda: dovetail.convert(["a"], "to", print),
-                 "convert(sources, folder) takes 2 positional arguments, not 3; others are given by name"),
-                (lambda: dovetail.convert(["a"], "to", sources=[]), "convert(sources, folder): sources is given twice"),
-                (lambda: dovetail.example(3),
-                 "example() takes 0 positional arguments, not 1; others are given by name"),
-                (lambda: batch.rows(1), "Batch.rows() takes 0 positional arguments, not 1"),
-                (lambda: batch.row(), "Batch.row(i): i is missing"),
-                (lambda: batch.row(1, 2), "Batch.row(i) takes 1 positional argument, not 2"),
-                (lambda: batch.row(0, i=0), "Batch.row(i): i is given twice"),
-                (lambda: batch.row(0, j=0), "there is no option 'j'; there are: i"),
-                (lambda: batch.rows(i=0), "there is no option 'i'; there are: none"),
-                (lambda: dovetail.Batch.rows(3), "Batch.rows() must be called on a Batch, not on int"),
-                (lambda: dovetail.Batch.rows(), "Batch.rows() must be called on a Batch, not on nothing"),
-                (lambda: dovetail.Dataset.__init__(batch, "x"), "Dataset() must be called on a Dataset, not on Batch"),
-                (dovetail.Dataset, "Dataset(path): path is missing"),
-                (lambda: dovetail.Dataset("a", True),
-                 "Dataset(path) takes 1 positional argument, not 2; others are given by name"),
-                (dovetail.Dataset.join, "Dataset.join(datasets): datasets is missing"),
-                (lambda: dovetail.Writer("a", "none"),
-                 "Writer(path) takes 1 positional argument, not 2; others are given by name"),
-                (lambda: dataset.locate(), "Dataset.locate(id): id is missing"),
-                (lambda: dovetail.digest([1]), "digest(ids, status): status is missing"),
-                (lambda: dovetail.verify("a", 1, 2), "verify(path, threads) takes 2 positional arguments, not 3"),
-                (lambda: dovetail.Reader("a", 64),
-                 "Reader(dataset) takes 1 positional argument, not 2; others are given by name, such as batch=64"),
-                (lambda: dovetail.Plan("a", "b", 3),
-                 "Plan(dataset) takes 1 positional argument, not 3; others are given by name, such as batch=..."),
-                (lambda: dovetail.Plan.resume("a", {}, 64), "Plan.resume(dataset, state) takes 2 positional arguments, "
-                 "not 3; others are given by name, such as batch=64")):
-            with self.subTest(says=says):
-                self.assertEqual(self.refused(call), says)
-
-    def test_no_call_is_answered_by_a_list_of_signatures(self):
-        dataset = dovetail.Dataset(self.make_dataset())
-        batch = self.open_reader(dataset).next()
-        made = (dataset, batch, batch.tensor(), dovetail.Records(dataset), iter(dovetail.Records(dataset)),
-                dataset.shards[0], dovetail.Writer(self.path("a.dvt")), dovetail.DatasetWriter(self.path("a")))
-        calls = [(thing, ()) for thing in vars(_dovetail).values()]
-        calls += [(getattr(type(each), name), (each,)) for each in made for name in vars(type(each))]
-        calls = [(call, own) for call, own in calls if "(" in (getattr(call, "__doc__", None) or "").split("\n")[0]]
-        refused = 0
-        for call, own in calls:
-            for given, named in (((), {}), ((object(),), {}), ((*own, *[object()] * 20), {}), (own, {"nothing": 1})):
-                with self.subTest(call=call, given=len(given), named=named):
-                    try:
-                        call(*given, **named)
-                    except TypeError as error:
-                        self.assertNotRegex(str(error), "incompatible|supported|[Ii]nvoked with|`self`")
-                        refused += 1
-        self.assertGreater(refused, 150)
-
-    def test_what_is_raised_in_a_call_stays_as_it_is(self):
-        def raises():
-            raise wrong
-            yield
-
-        wrong = TypeError("of mine")
-        with dovetail.Writer(self.path("a.dvt")) as writer:
-            with self.assertRaises(TypeError) as caught:
-                writer.extend(raises())
-            self.assertIs(caught.exception, wrong)
 
     def test_what_has_no_items_by_number(self):  # which a DataLoader asks for
         dataset = dovetail.Dataset(self.make_dataset())
@@ -236,7 +164,6 @@ class NameTest(ErrorTest):
 
     def test_types_that_options_do_not_take(self):
         dataset = dovetail.Dataset(self.make_dataset())
-        batch = self.open_reader(dataset).next()
         path, to = dataset.path, self.path("to")
         source = write_file(self.path("lines.txt"), b"a\n")
         for call, says in (
@@ -266,7 +193,6 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
                 (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str; dovetail.open\(path\)"),
                 (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),
-                (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; did you mean 'part'\\?"),
                 (lambda: dovetail.Reader(["a", "b"], batch=4), r"not list; dovetail.Dataset.join\(\["),
                 (lambda: dovetail.open((path, path)), r"not tuple; dovetail.Dataset.join\(")):
             self.assertRegex(self.refused(call), says)
@@ -308,7 +234,7 @@ class ObjectTest(ModuleTest):
         for kind in (dovetail.Batch, dovetail.EpochPlan, dovetail.ShardInfo, dovetail.Tensor, _dovetail.EpochIterator,
                      _dovetail.RecordIterator):
             for given in ((), (1, 2)):
-                self.assertRaisesRegex(TypeError, f"^dovetail.{kind.__name__} cannot be made by hand$", kind, *given)
+                self.assertRaisesRegex(TypeError, "No constructor defined", kind, *given)
 
     def test_an_object_that_was_never_initialised_is_refused(self):
         made, checked = self.make_objects(), 0
