@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import errno
 import os
 from typing import Any
 
@@ -80,9 +81,6 @@ class DovetailError(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, self.code, self.detail, self.path, self.offset)
-
 
 class DamagedError(DovetailError):
     """Data that is cut, altered or contradicts itself."""
@@ -130,16 +128,15 @@ class StorageError(DovetailError, OSError):
         self.filename = path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, self.code, self.detail, self.path, self.offset, self.errno)
+        kept = {"errno": self.errno, "strerror": self.strerror, "filename": self.filename}
+        return type(self), (self.message,), {**vars(self), **kept}
 
 
 class MissingFileError(StorageError, FileNotFoundError):
     """The file or folder does not exist."""
 
 
-# What `_dovetail` makes of an error of the library: without calling anything that is written in Python.
-CODES = {code.value: code for code in ErrorCode}
-BY_CODE: dict[int, type[DovetailError]] = {
+_BY_CODE: dict[int | None, type[DovetailError]] = {
     ErrorCode.state_mismatch: StateMismatchError,
     ErrorCode.too_many_changes: StateMismatchError,
     ErrorCode.closed: ClosedError,
@@ -149,18 +146,22 @@ BY_CODE: dict[int, type[DovetailError]] = {
     ErrorCode.device_failed: DeviceError,
     ErrorCode.stream_captured: DeviceError,
 }
-BY_KIND: dict[int, type[DovetailError]] = dict(enumerate((DamagedError, UsageError, StorageError, CancelledError)))
+BY_KIND: tuple[type[DovetailError], ...] = (DamagedError, UsageError, StorageError, CancelledError)
+
+
+def of_library(kind: int, code: int | None, number: int | None, message: str, detail: str, path: str | None,
+               offset: int | None) -> DovetailError:
+    """Makes the exception of an error of the library, which has a code of its own or a number of the system."""
+    made = _BY_CODE.get(code, BY_KIND[kind])
+    known: dict[str, Any] = {"code": None if code is None else ErrorCode(code), "detail": detail, "path": path,
+                             "offset": offset}
+    if made is StorageError:
+        known["errno"] = number
+        if number == errno.ENOENT:
+            made = MissingFileError
+    return made(message, **known)
 
 
 def usage_error(detail: str) -> UsageError:
     """Makes an error that other arguments would avoid."""
     return UsageError(f"invalid option: {detail}", code=ErrorCode.invalid_option, detail=detail)
-
-
-def _rebuild(kind: Any, message: str, code: ErrorCode | None, detail: str, path: str | None, offset: int | None,
-             *errno: int | None) -> DovetailError:
-    known: dict[str, Any] = {"code": code, "detail": detail, "path": path, "offset": offset}
-    if errno:
-        known["errno"] = errno[0]
-    rebuilt: DovetailError = kind(message, **known)
-    return rebuilt

@@ -9,8 +9,6 @@ namespace dovetail::python {
 
 /// Makes the matching exception of dovetail._errors. Every `Exception` that leaves a bound function
 /// is translated by it.
-///
-/// Runs no Python code, because that might release the interpreter lock.
 pybind11::object to_exception(const Error& error);
 
 }  // namespace dovetail::python

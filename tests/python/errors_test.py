@@ -62,7 +62,7 @@ class CodeTest(ModuleTest):
         kinds = {"damaged": dovetail.DamagedError, "usage": dovetail.UsageError, "io": dovetail.StorageError,
                  "cancelled": dovetail.CancelledError}
         names = re.findall(r"^\s*(\w+),", body, re.M)
-        self.assertEqual(_errors.BY_KIND, {number: kinds[name] for number, name in enumerate(names)})
+        self.assertEqual(_errors.BY_KIND, tuple(kinds[name] for name in names))
 
     def test_what_the_module_raises_is_what_python_would_make(self):
         missing = self.path("nothing")
