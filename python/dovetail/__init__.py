@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 
 from dovetail import _dovetail, _show
 from dovetail._columns import Ragged, Texts
-from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
-                                add_digests, convert, describe, digest, example, export_tfrecords, gathered_rows,
-                                index, inspect, merge, parse_example, recover, verify)
+from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Plan, Records, ShardInfo, Tensor,
+                                Writer, add_digests, convert, describe, digest, example, export_tfrecords,
+                                gathered_rows, index, inspect, merge, parse_example, recover, verify)
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
 from dovetail._features import FeaturesReport, FeatureStats, Histogram
 from dovetail._map import Record
-from dovetail._reader import Plan, Reader
+from dovetail._reader import Reader
 from dovetail._reports import (BatchMixing, ConvertedDataset, ConvertedSource, ConvertReport, Damage,
                                DatasetDescription, ExportReport, IndexReport, Mixing, RecoverReport, ShuffleReport,
                                VerifyReport)
@@ -78,7 +78,7 @@ def __dir__() -> list[str]:
 
 for _class, _name, _method in ((Batch, "_repr_html_", _show.batch_html), (Batch, "copy", _show.batch_copy),
                                (Batch, "to_pandas", _show.batch_frame), (Dataset, "_repr_html_", _show.dataset_html),
-                               (Dataset, "to_pandas", _show.dataset_frame)):
+                               (Dataset, "to_pandas", _show.dataset_frame), (Plan, "_repr_html_", _show.plan_html)):
     setattr(_class, _name, _method)
 
 # Stops the threads of readers, and logs their last lines, before the interpreter ends.

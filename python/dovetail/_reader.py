@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and readers, with keyword options."""
+"""Readers, with keyword options."""
 
 from __future__ import annotations
 
-import operator
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, SupportsIndex, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
 
 from dovetail import _dovetail, _html
 from dovetail._errors import usage_error
@@ -14,168 +13,12 @@ from dovetail._names import names_options, refuse_copies
 from dovetail._objects import KeptObjects
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from dovetail._dovetail import Batch, Dataset, EpochPlan, _Path
+    from dovetail._dovetail import Batch, Dataset, Plan, _Mix, _Path, _State
     from dovetail._map import Record
-    from dovetail._reports import ShuffleReport
-
-    _Mix = Union[Sequence[int], Sequence[tuple[int, Sequence[int]]]]
-    _State = Union[str, dict[str, Any]]
-
-
-def _number(name: str, given: SupportsIndex, bits: int) -> int:
-    """Returns a number that the library holds in this many bits."""
-    try:
-        number = operator.index(given)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {type(given).__name__}") from None
-    if not 0 <= number < 2**bits:
-        raise usage_error(f"{name}={number}: it must be 0 to {2**bits - 1}")
-    return number
-
-
-def _epoch(epoch: SupportsIndex) -> int:
-    return _number("epoch", epoch, 32)
-
-
-def _step(step: SupportsIndex) -> int:
-    return _number("step", step, 64)
 
 
 def _open(dataset: Dataset | _Path) -> Dataset:
     return dataset if isinstance(dataset, _dovetail.Dataset) else _dovetail.Dataset(dataset)
-
-
-class Plan:
-    """Decides equal counts for every epoch. Each rank computes the plan alone, without reading a file.
-
-    Args:
-        dataset: a `Dataset`, or the path of one.
-        batch: rows per rank and step.
-        world: number of ranks.
-        order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
-        tail: handling of records that do not fill a last step: "drop", "pad" (missing rows are empty and marked) or
-            "wrap".
-        seed: the same on all ranks.
-        assign: "even" cuts the concatenated shards evenly, "files" keeps files whole, "runs" assigns runs of all shards
-            to every rank.
-        replicate: number of consecutive ranks that read the same rows.
-        lanes: ordered streams; None (default) for one per reader.
-        open_runs: runs of a lane to interleave: at least this many if it has them, fewer than twice as many.
-        pool: records in the shuffle pool of a lane. More open runs and a larger pool mix better; see docs/mixing.md.
-        sticky: ranks keep their shards from epoch to epoch.
-        mix: weights of joined datasets, [3, 1], or a schedule of weights, [(0, [3, 1]), (1000, [1, 1])].
-        mix_stop: "first", "all", or a number of steps.
-
-    Raises:
-        UsageError: for options that are out of range or give no step; the message names what works.
-    """
-
-    @names_options()
-    def __init__(self, dataset: Dataset | _Path, *, batch: int, world: int = 1, order: str = "shuffle",
-                 tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1,
-                 lanes: int | None = None, open_runs: int | None = None, pool: int | None = None,
-                 sticky: bool = False, mix: _Mix | None = None, mix_stop: str | int | None = None) -> None:
-        options = dict(batch=batch, world=world, order=order, tail=tail, seed=seed, assign=assign, replicate=replicate,
-                       lanes=lanes, open_runs=open_runs, pool=pool, sticky=sticky, mix=mix, mix_stop=mix_stop)
-        self._native = _dovetail.Plan(_open(dataset), options)
-
-    @classmethod
-    def _of(cls, native: _dovetail.Plan) -> Plan:
-        plan = cls.__new__(cls)
-        plan._native = native
-        return plan
-
-    @classmethod
-    @names_options(__init__)
-    def resume(cls, dataset: Dataset | _Path, state: _State, *, batch: int, world: int = 1, **options: Any) -> Plan:
-        """Returns the plan that continues from a state, also from one of another world or batch.
-
-        Raises:
-            StateMismatchError: if dataset or order differ; the message names the differences.
-        """
-        options.update(batch=batch, world=world)
-        return cls._of(_dovetail.Plan.resume(_open(dataset), _state_text(state), options))
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the plan by name."""
-        return self._native.options
-
-    @property
-    def records(self) -> int:
-        """Records of the dataset."""
-        return self._native.records
-
-    @property
-    def plan_id(self) -> str:
-        """Identifies all inputs of the plan, in 32 hex digits."""
-        return self._native.plan_id
-
-    @property
-    def order_id(self) -> str:
-        """Identifies the dataset and the order, in 32 hex digits."""
-        return self._native.order_id
-
-    @property
-    def start(self) -> tuple[int, int]:
-        """(epoch, step) of the first batch."""
-        return self._native.start
-
-    def plan_checksum(self) -> int:
-        """Returns a signed 64-bit number that is equal on all ranks with the same plan.
-
-        For an optional all-gather, or an all-reduce of its minimum and its maximum."""
-        return self._native.plan_checksum()
-
-    def steps(self, epoch: int = 0) -> int:
-        """Steps of an epoch, the same on every rank."""
-        return self._native.steps(_epoch(epoch))
-
-    def total_steps(self, epochs: int) -> int:
-        """Steps of all epochs below `epochs`."""
-        return self._native.total_steps(_number("epochs", epochs, 32))
-
-    def epoch(self, epoch: int = 0) -> EpochPlan:
-        """Returns an `EpochPlan`: steps, records, rows, delivered, dropped, padded, lanes, digest."""
-        return self._native.epoch(_epoch(epoch))
-
-    def rows(self, epoch: int, step: int,
-             rank: int = 0) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8]]:
-        """Returns the rows of a rank at a step.
-
-        Returns:
-            ids as uint64 [batch], 2**64 - 1 if no record is planned, and statuses as uint8 [batch].
-        """
-        return self._native.rows(_epoch(epoch), _step(step), _number("rank", rank, 32))
-
-    def shuffle_report(self, epoch: int = 0) -> ShuffleReport:
-        """Compares the mixing of an epoch with a true shuffle, as `dovetail plan --shuffle-report` does.
-
-        Reads no file. Takes about 1 us and 40 bytes per row, for up to 4,194,304 rows.
-
-        Returns:
-            A `ShuffleReport`. docs/mixing.md explains its numbers, and what helps against its flaws.
-        """
-        return self._native.shuffle_report(_epoch(epoch))
-
-    def state_dict(self, epoch: int, step: int = 0) -> dict[str, Any]:
-        """Returns the state of a reader after `step` steps of the epoch."""
-        at = _epoch(epoch), _step(step)
-        return _state_dict(self._native.state(*at), at)
-
-    def __repr__(self) -> str:
-        options = self._native.options
-        return f"<Plan {self.plan_id}: {self.records} records, world {options['world']}, batch {options['batch']}>"
-
-    def _repr_html_(self) -> str:
-        first = self.epoch(self.start[0])
-        rows = [(f"steps of epoch {first.epoch}", f"{first.steps:,}"), ("dropped records", f"{first.dropped:,}"),
-                ("padded rows", f"{first.padded:,}"), ("plan_id", self.plan_id)]
-        rows += [(name, str(value)) for name, value in self.options.items() if value is not None]
-        return _html.table(f"Plan of {self.records:,} records", rows)
 
 
 class _Stats(dict[str, Any]):
@@ -287,8 +130,7 @@ class Reader:
                        max_held=max_held, memory_bytes=memory_bytes, storage=storage, io_threads=io_threads,
                        decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages,
                        metrics=metrics)
-        text = None if state is None else _state_text(state)
-        self._native = _dovetail.Reader(opened, options, text, map, map_batch)
+        self._native = _dovetail.Reader(opened, options, state, map, map_batch)
         self._epochs = epochs
         self._restored = None if state is None else self._native.position  # to be left with a warning only
 
@@ -338,7 +180,7 @@ class Reader:
             UsageError: for an epoch that `epochs` excludes.
         """
         at = self._native.position
-        self._native.set_epoch(_epoch(epoch))
+        self._native.set_epoch(epoch)
         if self._restored == at and epoch < at[0]:
             import logging  # the import of dovetail is light
 
@@ -356,14 +198,14 @@ class Reader:
             UsageError: for an epoch that `epochs` excludes, and a step that the epoch does not have or that another
                 world took.
         """
-        self._native.seek(_epoch(epoch), _step(step))
+        self._native.seek(epoch, step)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the checkpoint of the data, as a string and numbers.
 
         Batches that were handed over count; batches that were only read ahead do not. The state is the same on all
         ranks that have taken the same steps, and valid for any world."""
-        return _state_dict(self._native.state(), self._native.position)
+        return self._native.state_dict()
 
     def load_state_dict(self, state: _State) -> None:
         """Continues where `state_dict()` was taken.
@@ -371,13 +213,13 @@ class Reader:
         Raises:
             StateMismatchError: for a state of another dataset or order; the reader is then unchanged.
         """
-        self._native.restore(_state_text(state))
+        self._native.restore(state)
         self._restored = self._native.position
 
     @property
     def plan(self) -> Plan:
         """The plan of the reader, from where it began."""
-        return Plan._of(self._native.plan)
+        return self._native.plan
 
     def plan_checksum(self) -> int:
         """Returns a signed 64-bit number that is equal on all ranks that made the same plan and began at the same
@@ -429,14 +271,3 @@ class Reader:
 
 
 refuse_copies(Reader)  # a shallow one would share its place, and close it
-
-
-def _state_dict(text: str, position: tuple[int, int]) -> dict[str, Any]:
-    return {"state": text, "epoch": position[0], "step": position[1]}
-
-
-def _state_text(state: object) -> str:
-    text = state.get("state") if isinstance(state, dict) else state
-    if not isinstance(text, str):
-        raise TypeError("a state is what state_dict() gives")
-    return text

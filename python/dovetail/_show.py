@@ -17,7 +17,7 @@ from dovetail._reader import Reader
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from dovetail._dovetail import Batch, Dataset
+    from dovetail._dovetail import Batch, Dataset, Plan
 
 _STATUSES = ("EMPTY", "FIRST", "REPEATED", "SUBSTITUTED", "DAMAGED", "REPEATED_SUBSTITUTED", "REPEATED_DAMAGED")
 _FIRST, _REPEATED = _STATUSES.index("FIRST"), _STATUSES.index("REPEATED")
@@ -40,6 +40,15 @@ def dataset_html(self: Dataset) -> str:
     rows += [(shard.name, f"{shard.records:,} records, {shard.file_bytes:,} bytes") for shard in
              self.shards[:_SHOWN_SHARDS]]
     return _html.table(f"Dataset {self.path}", rows + [("\u2026", "")] * (len(self.shards) > _SHOWN_SHARDS))
+
+
+def plan_html(self: Plan) -> str:
+    """A table for notebooks: the counts of the first epoch, and the options."""
+    first = self.epoch(self.start[0])
+    rows = [(f"steps of epoch {first.epoch}", f"{first.steps:,}"), ("dropped records", f"{first.dropped:,}"),
+            ("padded rows", f"{first.padded:,}"), ("plan_id", self.plan_id)]
+    rows += [(name, str(value)) for name, value in self.options.items() if value is not None]
+    return _html.table(f"Plan of {self.records:,} records", rows)
 
 
 def batch_html(self: Batch) -> str:

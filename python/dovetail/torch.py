@@ -29,6 +29,7 @@ run, so do one of these:
 A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 """
 
+import operator
 import sys
 from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Tuple, Union
@@ -42,7 +43,7 @@ from dovetail import _dovetail
 from dovetail._columns import Ragged, Texts
 from dovetail._errors import ClosedError, ErrorCode, UsageError, usage_error
 from dovetail._names import names_options
-from dovetail._reader import Reader, _epoch, _state_text
+from dovetail._reader import Reader
 
 __all__ = ["BatchDataset", "RaggedTensor", "tensors"]
 
@@ -266,8 +267,10 @@ class BatchDataset(torch.utils.data.IterableDataset):
         Does nothing if the reader is already in that epoch, at any step, so that a restored one continues where it
         was. Loops need no `set_epoch`: iterating again gives the next epoch. An epoch before a state that was just
         restored is a warning of the logger "dovetail"."""
+        if operator.index(epoch) < 0:
+            raise usage_error(f"epoch={epoch}: it must be 0 or more")
         if self._reader is None:
-            self._epoch = _epoch(epoch)
+            self._epoch = epoch
         else:
             self.reader.set_epoch(epoch)
 
@@ -284,7 +287,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
             StateMismatchError: for a state of another dataset or order; an open reader is then unchanged.
             TypeError: at once, for an argument that is not a state.
         """
-        _state_text(state)
+        if not isinstance(state.get("state") if isinstance(state, dict) else state, str):
+            raise TypeError("a state is what state_dict() gives")
         self._begun = None
         if self._reader is None:
             self._state, self._epoch = state, None

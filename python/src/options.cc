@@ -60,8 +60,8 @@ void set_mix_stop(PlanOptions& options, const char* name, py::handle given) {
 }
 
 constexpr OptionSetter<PlanOptions> kPlanSetters[] = {
-    {"world", set_field<&PlanOptions::world>},
     {"batch", set_field<&PlanOptions::batch>},
+    {"world", set_field<&PlanOptions::world>},
     {"replicate", set_field<&PlanOptions::replicate>},
     {"lanes", set_field<&PlanOptions::lanes>},
     {"order", set_word<format::kOrderWords, &PlanOptions::order>},
@@ -157,6 +157,24 @@ py::dict to_dict(const PlanOptions& options) {
   dict["mix_stop"] = options.mix.stop == MixStop::steps
                          ? py::object(py::int_(options.mix.steps))
                          : py::object(py::str(std::string(format::word_of(kStops, options.mix.stop))));
+  return dict;
+}
+
+Position to_position(const py::object& epoch, const py::object& step) {
+  return {to_option<std::uint32_t>("epoch", epoch), to_option<std::uint64_t>("step", step)};
+}
+
+State to_state(const py::object& given) {
+  const py::handle text = PyDict_Check(given.ptr()) ? PyDict_GetItemString(given.ptr(), "state") : given.ptr();
+  if (!text || PyUnicode_Check(text.ptr()) == 0) throw py::type_error("a state is what state_dict() gives");
+  return State::from_text(to_utf8("a state", text)).value();
+}
+
+py::dict to_dict(const State& state) {
+  py::dict dict;
+  dict["state"] = state.to_text();
+  dict["epoch"] = state.position().epoch;
+  dict["step"] = state.position().step;
   return dict;
 }
 

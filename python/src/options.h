@@ -6,7 +6,7 @@
 
 #include <dovetail/plan.h>
 #include <dovetail/reader_options.h>
-#include <dovetail/record_writer.h>
+#include <dovetail/state.h>
 
 namespace dovetail::python {
 
@@ -19,5 +19,12 @@ void set_options(ReaderOptions& options, const pybind11::dict& given);
 
 /// The options by name, in the form in which they are given.
 pybind11::dict to_dict(const PlanOptions& options);
+
+/// The place of a batch. Errors: TypeError, `invalid_option`.
+Position to_position(const pybind11::object& epoch, const pybind11::object& step);
+/// A state from its text, or from what `to_dict` gives. Errors: TypeError, `bad_state`.
+State to_state(const pybind11::object& given);
+/// The text of a state, and its place, by name.
+pybind11::dict to_dict(const State& state);
 
 }  // namespace dovetail::python

@@ -2,10 +2,7 @@
 #include <dovetail/plan.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,57 +29,69 @@ namespace {
 using Ids = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
 using Statuses = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
 
-PlanOptions plan_options(const py::dict& given) {
+Dataset to_dataset(const py::object& given) {
+  const py::object dataset = py::isinstance<Dataset>(given) ? given : call_object(py::type::of<Dataset>(), given);
+  return dataset.cast<Dataset>();
+}
+
+PlanOptions plan_options(const py::kwargs& given) {
   PlanOptions options;
   set_options(options, given);
+  if (!given.contains("batch")) throw py::type_error("batch is missing, the rows of a batch");
   return options;
 }
 
-Plan make_plan(const Dataset& dataset, const py::dict& given) {
+Plan make_plan(const py::object& dataset, const py::kwargs& given) {
   const PlanOptions options = plan_options(given);
+  const Dataset of = to_dataset(dataset);
   const Unlocked unlocked;
-  return Plan::make(dataset.shape(), options).value();
+  return Plan::make(of.shape(), options).value();
 }
 
 /// Options that are not given come from the state.
-Plan resume_plan(const Dataset& dataset, const py::object& text, const py::dict& given) {
-  const State state = State::from_text(to_utf8("a state", text)).value();
+Plan resume_plan(const py::object& dataset, const py::object& text, const py::kwargs& given) {
+  const State state = to_state(text);
   const PlanOptions asked = plan_options(given);
   PlanOptions options = state.options(asked.world, asked.batch);
   set_options(options, given);
+  const Dataset of = to_dataset(dataset);
   const Unlocked unlocked;
-  return Plan::resume(dataset.shape(), options, state).value();
+  return Plan::resume(of.shape(), options, state).value();
 }
 
-void check_rank(const Plan& plan, std::uint32_t rank) {
-  if (rank < plan.options().world) return;
-  refuse("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
+EpochPlan epoch_of(const Plan& plan, const py::object& epoch_given) {
+  const auto epoch = to_option<std::uint32_t>("epoch", epoch_given);
+  const Unlocked unlocked;
+  return plan.epoch(epoch).value();
 }
 
-/// Epochs of different lengths are planned one by one. That takes a while for many epochs, so
-/// signals are handled meanwhile.
-std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
-  if (plan.options().assign != Assign::files) return plan.total_steps(epochs).value();
-  PlanOptions options = plan.options();
-  options.lanes = plan.lanes();
-  std::optional<Plan> fresh;  // without the changes of world
-  std::uint64_t total = 0;
-  for (std::uint32_t epoch = 0; epoch < epochs;) {
-    {
-      const Unlocked unlocked;
-      if (!fresh.has_value()) fresh = Plan::make(std::make_shared<const DatasetShape>(plan.dataset()), options).value();
-      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-      while (epoch < epochs && std::chrono::steady_clock::now() < until) total += fresh->steps(epoch++).value();
-    }
-    if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
-  }
-  return total;
+std::uint64_t steps_of(const Plan& plan, const py::object& epoch_given) {
+  const auto epoch = to_option<std::uint32_t>("epoch", epoch_given);
+  const Unlocked unlocked;
+  return plan.steps(epoch).value();
+}
+
+std::uint64_t total_steps(const Plan& plan, const py::object& epochs_given) {
+  const auto epochs = to_option<std::uint32_t>("epochs", epochs_given);
+  const Unlocked unlocked;
+  return plan.total_steps(epochs).value();
+}
+
+std::string shown(const Plan& plan) {
+  return "<Plan " + plan.plan_id().to_hex() + ": " + std::to_string(plan.records()) + " records, world " +
+         std::to_string(plan.options().world) + ", batch " + std::to_string(plan.options().batch) + '>';
 }
 
 /// The ids and statuses of a rank's rows in a step.
-py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step, std::uint32_t rank) {
+py::tuple planned_rows(const Plan& plan, const py::object& epoch_given, const py::object& step_given,
+                       const py::object& rank_given) {
   need_numpy();
-  check_rank(plan, rank);
+  const auto epoch = to_option<std::uint32_t>("epoch", epoch_given);
+  const auto step = to_option<std::uint64_t>("step", step_given);
+  const auto rank = to_option<std::uint32_t>("rank", rank_given);
+  if (rank >= plan.options().world) {
+    refuse("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
+  }
   const EpochPlan planned = plan.epoch(epoch).value();
   if (step < planned.first_step() || step >= planned.steps()) {
     refuse("step=" + std::to_string(step) + ": the steps of epoch " + std::to_string(epoch) + " are range(" +
@@ -183,6 +192,29 @@ py::tuple gathered_rows(const py::object& records_given, const py::object& given
   return py::make_tuple(to_array(placed.rows()), to_array(placed.damaged()));
 }
 
+constexpr const char* kPlanDoc =
+    R"(Decides equal counts for every epoch. Each rank computes the plan alone, without reading a file.
+
+Args:
+    dataset: a `Dataset`, or the path of one.
+    batch: rows per rank and step.
+    world: number of ranks.
+    order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
+    tail: handling of records that do not fill a last step: "drop", "pad" (missing rows are empty and marked) or "wrap".
+    seed: the same on all ranks.
+    assign: "even" cuts the concatenated shards evenly, "files" keeps files whole, "runs" assigns runs of all shards to
+        every rank.
+    replicate: number of consecutive ranks that read the same rows.
+    lanes: ordered streams; None (default) for one per reader.
+    open_runs: runs of a lane to interleave: at least this many if it has them, fewer than twice as many.
+    pool: records in the shuffle pool of a lane. More open runs and a larger pool mix better; see docs/mixing.md.
+    sticky: ranks keep their shards from epoch to epoch.
+    mix: weights of joined datasets, [3, 1], or a schedule of weights, [(0, [3, 1]), (1000, [1, 1])].
+    mix_stop: "first", "all", or a number of steps.
+
+Raises:
+    UsageError: for options that are out of range or give no step; the message names what works.)";
+
 }  // namespace
 
 void bind_plan(py::module_& module) {
@@ -210,31 +242,54 @@ void bind_plan(py::module_& module) {
                std::to_string(plan.padded()) + " rows padded>";
       });
 
-  py::class_<Plan>(module, "Plan", R"(The base of dovetail.Plan.)")
-      .def(py::init(&make_plan), py::arg("dataset"), py::arg("options"))
-      .def_static("resume", resume_plan, py::arg("dataset"), py::arg("state"), py::arg("options"))
-      .def_property_readonly("options", [](const Plan& plan) { return to_dict(plan.options()); })
-      .def_property_readonly("records", &Plan::records)
-      .def_property_readonly("plan_id", [](const Plan& plan) { return plan.plan_id().to_hex(); })
-      .def_property_readonly("order_id", [](const Plan& plan) { return plan.order_id().to_hex(); })
-      .def_property_readonly("start",
-                             [](const Plan& plan) { return py::make_tuple(plan.start().epoch, plan.start().step); })
-      .def("plan_checksum", [](const Plan& plan) { return static_cast<std::int64_t>(plan.plan_checksum()); })
+  py::class_<Plan>(module, "Plan", kPlanDoc)
+      .def(py::init(&make_plan), py::arg("dataset"))
+      .def_static("resume", resume_plan, py::arg("dataset"), py::arg("state"),
+                  R"(Returns the plan that continues from a state, also from one of another world or batch.
+
+Raises:
+    StateMismatchError: if dataset or order differ; the message names the differences.)")
+      .def_property_readonly(
+          "options", [](const Plan& plan) { return to_dict(plan.options()); }, R"(The options of the plan by name.)")
+      .def_property_readonly("records", &Plan::records, R"(Records of the dataset.)")
+      .def_property_readonly(
+          "plan_id", [](const Plan& plan) { return plan.plan_id().to_hex(); },
+          R"(Identifies all inputs of the plan, in 32 hex digits.)")
+      .def_property_readonly(
+          "order_id", [](const Plan& plan) { return plan.order_id().to_hex(); },
+          R"(Identifies the dataset and the order, in 32 hex digits.)")
+      .def_property_readonly(
+          "start", [](const Plan& plan) { return py::make_tuple(plan.start().epoch, plan.start().step); },
+          R"((epoch, step) of the first batch.)")
       .def(
-          "epoch", [](const Plan& plan, std::uint32_t epoch) { return plan.epoch(epoch).value(); },
-          py::arg("epoch") = 0, py::call_guard<Unlocked>())
+          "plan_checksum", [](const Plan& plan) { return static_cast<std::int64_t>(plan.plan_checksum()); },
+          R"(Returns a signed 64-bit number that is equal on all ranks with the same plan.
+
+For an optional all-gather, or an all-reduce of its minimum and its maximum.)")
+      .def("steps", steps_of, py::arg("epoch") = 0, R"(Steps of an epoch, the same on every rank.)")
+      .def("total_steps", total_steps, py::arg("epochs"), R"(Steps of all epochs below `epochs`.)")
+      .def("epoch", epoch_of, py::arg("epoch") = 0,
+           R"(Returns an `EpochPlan`: steps, records, rows, delivered, dropped, padded, lanes, digest.)")
+      .def("rows", planned_rows, py::arg("epoch"), py::arg("step"), py::arg("rank") = 0,
+           R"(Returns the rows of a rank at a step.
+
+Returns:
+    ids as uint64 [batch], 2**64 - 1 if no record is planned, and statuses as uint8 [batch].)")
+      .def("shuffle_report", shuffle_report, py::arg("epoch") = 0,
+           R"(Compares the mixing of an epoch with a true shuffle, as `dovetail plan --shuffle-report` does.
+
+Reads no file. Takes about 1 us and 40 bytes per row, for up to 4,194,304 rows.
+
+Returns:
+    A `ShuffleReport`. docs/mixing.md explains its numbers, and what helps against its flaws.)")
       .def(
-          "steps", [](const Plan& plan, std::uint32_t epoch) { return plan.steps(epoch).value(); },
-          py::arg("epoch") = 0, py::call_guard<Unlocked>())
-      .def("total_steps", total_steps, py::arg("epochs"))
-      .def(
-          "state",
-          [](const Plan& plan, std::uint32_t epoch, std::uint64_t step) {
-            return plan.state({epoch, step}).value().to_text();
+          "state_dict",
+          [](const Plan& plan, const py::object& epoch, const py::object& step) {
+            return to_dict(plan.state(to_position(epoch, step)).value());
           },
-          py::arg("epoch"), py::arg("step") = 0)
-      .def("shuffle_report", shuffle_report, py::arg("epoch") = 0)
-      .def("rows", planned_rows, py::arg("epoch"), py::arg("step"), py::arg("rank") = 0);
+          py::arg("epoch"), py::arg("step") = 0,
+          R"(Returns the state of a reader after `step` steps of the epoch.)")
+      .def("__repr__", shown);
 
   module.def("digest", digest, py::arg("ids"), py::arg("status"),
              R"(A sum over the planned ids of the rows that count, in any order.

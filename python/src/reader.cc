@@ -347,10 +347,6 @@ void PyReader::flush_log() {
 
 namespace {
 
-State to_state(const py::object& text) {
-  return State::from_text(to_utf8("a state", text)).value();
-}
-
 std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given, const py::object& state,
                                       const py::object& of_record, const py::object& of_batch) {
   ReaderOptions options;
@@ -399,14 +395,17 @@ void bind_reader(py::module_& module) {
       .def("next", &PyReader::next)
       .def(
           "seek",
-          [](PyReader& reader, std::uint32_t epoch, std::uint64_t step) {
-            reader.seek({epoch, step});
+          [](PyReader& reader, const py::object& epoch, const py::object& step) {
+            reader.seek(to_position(epoch, step));
           },
           py::arg("epoch"), py::arg("step"))
-      .def("set_epoch", &PyReader::set_epoch, py::arg("epoch"))
+      .def(
+          "set_epoch",
+          [](PyReader& reader, const py::object& epoch) { reader.set_epoch(to_position(epoch, py::int_(0)).epoch); },
+          py::arg("epoch"))
       .def(
           "restore", [](PyReader& reader, const py::object& text) { reader.seek(to_state(text)); }, py::arg("state"))
-      .def("state", [](const PyReader& reader) { return reader.state().to_text(); })
+      .def("state_dict", [](const PyReader& reader) { return to_dict(reader.state()); })
       .def_property_readonly("position", position)
       .def_property_readonly("plan", [](const PyReader& reader) { return reader.plan(); })
       .def("plan_checksum",

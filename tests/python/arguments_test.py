@@ -51,6 +51,8 @@ class StubTest(ModuleTest):
     def test_parameters_are_those_of_the_module(self):
         with_options = {"Writer.__init__": lambda: listed(dovetail.Writer, "x"),
                         "DatasetWriter.__init__": lambda: listed(dovetail.DatasetWriter, "x"),
+                        "Plan.__init__": lambda: listed(dovetail.Plan, "x"),
+                        "Plan.resume": lambda: ["batch", "world"],  # in the stub the others are `Any`
                         "convert": lambda: listed(dovetail.convert, ["x"], "x"),
                         "export_tfrecords": lambda: listed(dovetail.export_tfrecords, ["x"], "x")}
         module = ast.parse(read_file(STUB))
@@ -206,7 +208,7 @@ class ObjectTest(ModuleTest):
         dataset = dovetail.Dataset(self.make_dataset())
         reader, plan, records = self.open_reader(dataset), dovetail.Plan(dataset, batch=4), dovetail.open(dataset)
         batch = reader.next()
-        return [dataset, dataset.shards[0], plan._native, plan.epoch(), reader, reader._native, iter(reader), batch,
+        return [dataset, dataset.shards[0], plan, plan.epoch(), reader, reader._native, iter(reader), batch,
                 batch.tensor(), records, iter(records), dovetail.Writer(self.path("a.dvt")),
                 dovetail.DatasetWriter(self.path("a"))]
 

@@ -181,10 +181,6 @@ class InterruptTest(ProgramTest):
             reader = open_reader(batch=1)
             use = lambda: collections.deque(itertools.chain.from_iterable(itertools.repeat(reader)), 0)
         """,
-        "lengths of epochs": """
-            files = dovetail.Plan(dataset, batch=1, assign="files", world=3)
-            use = lambda: files.total_steps(2**32 - 1)
-        """,
     }
 
     def test_in_loops_of_c(self):
