@@ -23,7 +23,6 @@
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"
-#include "python/src/words.h"
 
 namespace dovetail::python {
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the Python module. Each is bound in the source of the same name.
+// The parts of the Python module. Each is bound in the source of the same name. Functions that
+// several parts use are below.
 #pragma once
 
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/plan.h>
+#include <dovetail/reader_stats.h>
 #include <pybind11/pybind11.h>
 
 namespace dovetail::python {
@@ -21,5 +26,18 @@ void bind_upkeep(py::module_& module);
 void bind_inspect(py::module_& module);
 void bind_example(py::module_& module);
 void bind_parse_example(py::module_& module);
+
+/// Makes the matching exception of dovetail._errors. Every `Exception` that leaves a bound function
+/// is translated by it.
+py::object to_exception(const Error& error);
+
+/// Makes Python's `DatasetDescription`.
+py::object describe_dataset(const Dataset& dataset);
+/// Makes Python's `FeaturesReport`.
+py::object describe_features(const Dataset& dataset, const py::object& threads, const py::object& max_records);
+/// Makes Python's `ShuffleReport` of an epoch of the plan.
+py::object shuffle_report(const Plan& plan, const py::object& epoch);
+/// The members of `stats.to_json()`, with the names of files as the system has them.
+py::object to_dict(const ReaderStats& stats);
 
 }  // namespace dovetail::python

@@ -15,12 +15,10 @@
 #include "format/text/visible.h"
 #include "format/words/convert_words.h"
 #include "python/src/bindings.h"
-#include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"
-#include "python/src/words.h"
 #include "python/src/writer_options.h"
 
 namespace dovetail::python {

@@ -15,8 +15,6 @@
 #include "format/address.h"
 #include "python/src/arrow.h"
 #include "python/src/bindings.h"
-#include "python/src/description.h"
-#include "python/src/features.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions of shards and datasets.
-#include "python/src/description.h"
+#include "python/src/bindings.h"
 
 #include <atomic>
 #include <cstddef>

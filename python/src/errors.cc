@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/src/errors.h"
+#include "python/src/bindings.h"
 
 #include <exception>
 
 #include <boost/system/generic_category.hpp>
 #include <boost/system/system_category.hpp>
 
-#include "python/src/bindings.h"
 #include "python/src/gil.h"
 #include "python/src/text.h"
 

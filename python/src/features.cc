@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of the features of a dataset's records.
-#include "python/src/features.h"
+#include "python/src/bindings.h"
 
 #include <atomic>
 #include <cstdint>
@@ -10,8 +10,6 @@
 #include <dovetail/features.h>
 #include <pybind11/stl.h>
 
-#include "python/src/bindings.h"
-#include "python/src/errors.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"

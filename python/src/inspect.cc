@@ -15,7 +15,6 @@
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
-#include "python/src/words.h"
 #include "tools/inspect/inspection_page.h"
 
 namespace dovetail::python {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/src/mixing.h"
+#include "python/src/bindings.h"
 
 #include <cstdint>
 
@@ -10,8 +10,6 @@
 #include "python/src/option_table.h"
 
 namespace dovetail::python {
-
-namespace py = pybind11;
 
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Options from Python's values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -11,9 +13,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include "format/text/words.h"
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
-#include "python/src/words.h"
 
 namespace dovetail::python {
 
@@ -44,6 +46,20 @@ T to_option(const char* name, pybind11::handle given) {
     static_assert(std::is_same_v<T, std::string>);
     return to_utf8(name, given);
   }
+}
+
+/// Errors: TypeError for objects other than strings, `invalid_option` for other words; both name
+///         the valid words.
+template <class Value, std::size_t kCount>
+Value from_word(const char* name, pybind11::handle given, const format::Words<Value, kCount>& words) {
+  std::string choices;
+  for (const auto& [word, value] : words) choices += (choices.empty() ? "" : ", ") + ('"' + std::string(word) + '"');
+  if (!pybind11::isinstance<pybind11::str>(given)) {
+    throw pybind11::type_error(std::string(name) + " must be one of " + choices);
+  }
+  const std::string text = to_utf8(name, given);
+  if (const auto value = format::value_of(words, text)) return *value;
+  refuse(std::string(name) + "=\"" + text + "\": it must be one of " + choices);
 }
 
 /// The name of an option, and the function that sets it.

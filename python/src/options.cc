@@ -13,7 +13,6 @@
 #include "format/words/reader_words.h"
 #include "python/src/arguments.h"
 #include "python/src/option_table.h"
-#include "python/src/words.h"
 
 namespace dovetail::python {
 

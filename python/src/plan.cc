@@ -18,7 +18,6 @@
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
-#include "python/src/mixing.h"
 #include "python/src/option_table.h"
 #include "python/src/options.h"
 
@@ -287,8 +286,7 @@ Returns:
           [](const Plan& plan, const py::object& epoch, const py::object& step) {
             return to_dict(plan.state(to_position(epoch, step)).value());
           },
-          py::arg("epoch"), py::arg("step") = 0,
-          R"(Returns the state of a reader after `step` steps of the epoch.)")
+          py::arg("epoch"), py::arg("step") = 0, R"(Returns the state of a reader after `step` steps of the epoch.)")
       .def("__repr__", shown);
 
   module.def("digest", digest, py::arg("ids"), py::arg("status"),

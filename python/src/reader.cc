@@ -19,11 +19,9 @@
 #include "python/src/bindings.h"
 #include "python/src/collected.h"
 #include "python/src/epoch_iterator.h"
-#include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/kept_objects.h"
 #include "python/src/options.h"
-#include "python/src/reader_stats.h"
 #include "python/src/text.h"
 
 namespace dovetail::python {

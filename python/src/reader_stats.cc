@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/src/reader_stats.h"
+#include "python/src/bindings.h"
 
 #include <cstddef>
 #include <vector>
@@ -8,8 +8,6 @@
 #include "python/src/text.h"
 
 namespace dovetail::python {
-
-namespace py = pybind11;
 
 namespace {
 

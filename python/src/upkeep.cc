@@ -12,7 +12,6 @@
 #include <pybind11/stl.h>
 
 #include "python/src/bindings.h"
-#include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"

@@ -9,7 +9,6 @@
 
 #include "format/words/convert_words.h"
 #include "python/src/option_table.h"
-#include "python/src/words.h"
 
 namespace dovetail::python {
 
