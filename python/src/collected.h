@@ -23,9 +23,7 @@ void see_through(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
   type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
-#if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
-#endif
     const T* const object = made<T>(self);
     return object == nullptr ? 0 : object->traverse(visit, arg);
   };

@@ -236,23 +236,16 @@ py::object PyReader::next() {
 }
 
 void PyReader::give_objects(PyBatch& batch, const std::shared_ptr<BatchReader>& from, State before) {
-  const auto go_back = [&] {
-    if (from != reader_ || moving_) return;  // another thread has moved the reader
-    options_.state = std::move(before);
-    failure_ = Error::from_errno(ENOMEM);  // first, because its text needs memory too
-    failure_ = Error::from_errno(ENOMEM, "no memory for the objects of step " + std::to_string(batch->step()) +
-                                             "; seek(reader.epoch, reader.step) takes it again");
-  };
   try {
     map_->kept().give(batch);
   } catch (const Exception&) {
     need_usable();
     throw;
-  } catch (const py::error_already_set&) {
-    go_back();
-    throw;
-  } catch (const std::bad_alloc&) {
-    go_back();
+  } catch (const std::exception&) {     // no memory
+    if (from == reader_ && !moving_) {  // else another thread has moved the reader
+      options_.state = std::move(before);
+      failure_ = Error::from_errno(ENOMEM);
+    }
     throw;
   }
 }
