@@ -169,14 +169,9 @@ class NameTest(ErrorTest):
         path, to = dataset.path, self.path("to")
         source = write_file(self.path("lines.txt"), b"a\n")
         for call, says in (
-                (lambda: dovetail.Dataset(3), "path must be a str, bytes or os.PathLike"),
-                (lambda: dovetail.Reader(3, batch=4), "path must be a str"),
                 (lambda: dovetail.Dataset(path, allow_outside="yes"), "allow_outside must be True or False, not str"),
                 (lambda: dovetail.open(path, allow_outside=3), "allow_outside must be True or False, not int"),
-                (lambda: dovetail.verify(3), "path must be"), (lambda: dovetail.describe(3), "path must be"),
-                (lambda: dovetail.merge(3), "folder must be"),
                 (lambda: dovetail.merge(to, overwrite=1), "overwrite must be True or False"),
-                (lambda: dovetail.Writer(3), "path must be"), (lambda: dovetail.DatasetWriter(3), "folder must be"),
                 (lambda: dovetail.Writer(to, metadata=[1]), "metadata must be a dict of strings, not list"),
                 (lambda: dovetail.convert(3, to), "sources must be a path or a list of paths, not int"),
                 (lambda: dovetail.convert(dataset, to), "sources must be a path or a list of paths, not Dataset"),

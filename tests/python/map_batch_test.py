@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of Python that work on a batch between decoding and delivery: `Reader(map_batch=...)`."""
 
-import threading
 import unittest
 
 import numpy as np
@@ -198,21 +197,6 @@ class MapBatchTest(ModuleTest):
                 reader.stats()
             self.assertIn(damaged, lost)
             self.assertEqual(sorted(given + lost), list(range(400)))
-
-    def test_functions_run_at_the_same_time_where_they_release_the_lock(self):
-        self.make_dataset()
-        meeting, threads = threading.Barrier(2, timeout=30), set()
-
-        def meets(records):
-            if threading.get_ident() not in threads:
-                threads.add(threading.get_ident())
-                meeting.wait()
-            return {"id": [record.id for record in records]}
-
-        for _ in self.read(map_batch=meets, decode_threads=2):
-            pass
-        self.assertEqual(len(threads), 2)
-        self.assertNotIn(threading.get_ident(), threads)
 
     def test_misuse_is_refused(self):
         self.make_dataset(count=20)

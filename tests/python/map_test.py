@@ -278,19 +278,20 @@ class MapTest(ModuleTest):
 
     def test_functions_run_at_the_same_time_where_they_release_the_lock(self):
         self.make_dataset()
-        meeting = threading.Barrier(2, timeout=30)  # which two calls have to reach
-        threads = set()
+        for form in FORMS:
+            meeting = threading.Barrier(2, timeout=30)  # which two calls have to reach
+            threads = set()
 
-        def meets(record):
-            if not threads or threading.get_ident() not in threads:
-                threads.add(threading.get_ident())
-                meeting.wait()
-            return {"id": record.id}
+            def meets(record, meeting=meeting, threads=threads):
+                if threading.get_ident() not in threads:
+                    threads.add(threading.get_ident())
+                    meeting.wait()
+                return {"id": record.id}
 
-        for _ in self.read(columns="id:i64", map=meets, decode_threads=2):
-            pass
-        self.assertEqual(len(threads), 2)
-        self.assertNotIn(threading.get_ident(), threads)
+            for _ in self.read(columns="id:i64", map=meets, form=form, decode_threads=2):
+                pass
+            self.assertEqual(len(threads), 2)
+            self.assertNotIn(threading.get_ident(), threads)
 
     def test_a_reader_closes_while_the_function_runs(self):
         self.make_dataset()

@@ -155,11 +155,6 @@ class ShowTest(ExamplesTest):
         path = self.make_examples("described", metadata={"who": "me", "why": "\u00fc"})
         self.assertEqual(dovetail.Dataset(path).metadata, {"who": "me", "why": "\u00fc"})
 
-    def test_an_example_and_its_features_are_inverse(self):
-        record = dovetail.open(self.dataset)[5]
-        found = dovetail.parse_example(record)
-        self.assertEqual(dovetail.example(**found), record)
-
 
 class CopyTest(ExamplesTest):
     def test_copies_are_writable_and_hold_no_slot(self):
