@@ -9,13 +9,13 @@
 
 namespace dovetail::python {
 
-/// Marks a call while it runs.
-class InNext {
+/// Sets a mark for its scope.
+class Marked {
  public:
-  explicit InNext(bool& mark) : mark_(mark) { mark_ = true; }
-  InNext(const InNext&) = delete;
-  InNext& operator=(const InNext&) = delete;
-  ~InNext() { mark_ = false; }
+  explicit Marked(bool& mark) : mark_(mark) { mark_ = true; }
+  Marked(const Marked&) = delete;
+  Marked& operator=(const Marked&) = delete;
+  ~Marked() { mark_ = false; }
 
  private:
   bool& mark_;
@@ -34,7 +34,7 @@ struct EpochIterator {
       throw Exception(
           Error(Errc::busy, "another thread, or a signal handler, is taking a batch from the same iterator"));
     if (reader) {
-      const InNext here(in_next);
+      const Marked here(in_next);
       if (pybind11::object batch = reader.cast<PyReader&>().next(); !batch.is_none()) return batch;
       reader.reset();
     }

@@ -75,22 +75,6 @@ void report_raised(Call call) {
   call_python(PyErr_WriteUnraisable, context.ptr());
 }
 
-/// Marks a reader as moved by this thread.
-class Moving {
- public:
-  Moving(bool& moving, LogLines& log) : moving_(moving), log_(log) { moving_ = true; }
-  Moving(const Moving&) = delete;
-  Moving& operator=(const Moving&) = delete;
-  ~Moving() {
-    log_.set_opener({});
-    moving_ = false;
-  }
-
- private:
-  bool& moving_;
-  LogLines& log_;
-};
-
 }  // namespace
 
 void close_all_readers() {
@@ -137,7 +121,7 @@ void PyReader::reopen(ReaderOptions options) {
 
   std::shared_ptr<BatchReader> reader = std::move(reader_);
   const Result<void> opened = [&]() -> Result<void> {
-    const Moving moving(moving_, *log_);
+    const Marked moving(moving_);
     const Unlocked unlocked;
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
     reader.reset();                         // free its slots first: memory may not suffice for both
@@ -152,6 +136,7 @@ void PyReader::reopen(ReaderOptions options) {
       return Error::from_errno(ENOMEM, failed.what());
     }
   }();
+  log_->set_opener({});
   options_ = std::move(options);
   if (!opened.has_value()) {
     failure_ = opened.error();

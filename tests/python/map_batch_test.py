@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of Python that work on a batch between decoding and delivery: `Reader(map_batch=...)`."""
 
-import unittest
-
 import numpy as np
 from fixtures import ModuleTest, damage_record, main
 from map_test import COLUMNS, columns_of, in_batches
