@@ -5,7 +5,6 @@
 import errno
 import os
 import pathlib
-import pickle
 import re
 import tarfile
 import threading
@@ -63,36 +62,6 @@ class CodeTest(ModuleTest):
                  "cancelled": dovetail.CancelledError}
         names = re.findall(r"^\s*(\w+),", body, re.M)
         self.assertEqual(_errors.BY_KIND, tuple(kinds[name] for name in names))
-
-    def test_what_the_module_raises_is_what_python_would_make(self):
-        missing = self.path("nothing")
-        usage = {"code": dovetail.ErrorCode.invalid_option}
-        storage = {"errno": errno.ENOENT, "path": missing}
-        with dovetail.Writer(self.path("one.dvt")) as writer:
-            writer.append(b"x")
-        with open(self.path("one.dvt"), "r+b") as file:
-            file.truncate(100)
-        damage = {"path": self.path("one.dvt")}
-        for call, kind, known in (
-                (lambda: dovetail.Dataset(missing), dovetail.MissingFileError, storage),
-                (lambda: dovetail.Writer(self.path("two.dvt"), block_bytes=1), dovetail.UsageError, usage),
-                (lambda: list(dovetail.open(self.path("one.dvt"))), dovetail.DamagedError, damage)):
-            with self.assertRaises(dovetail.DovetailError) as caught:
-                call()
-            error = caught.exception
-            self.assertIs(type(error), kind)
-            for name, value in known.items():
-                self.assertEqual(getattr(error, name), value)
-            parts = {"code": error.code, "detail": error.detail, "path": error.path, "offset": error.offset}
-            if isinstance(error, dovetail.StorageError):
-                parts["errno"] = error.errno
-            made = kind(error.message, **parts)
-            for twin in (made, pickle.loads(pickle.dumps(error))):
-                self.assertEqual((type(twin), vars(twin), twin.args, str(twin)),
-                                 (kind, vars(error), error.args, str(error)))
-                if isinstance(error, OSError):
-                    self.assertEqual((twin.errno, twin.strerror, twin.filename),
-                                     (error.errno, error.strerror, error.filename))
 
     def test_exceptions_are_also_what_python_calls_them(self):
         for kind, base in ((dovetail.UsageError, ValueError), (dovetail.StateMismatchError, ValueError),
