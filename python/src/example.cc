@@ -65,12 +65,7 @@ class Features {
 
   ByteView keep(const std::string& name, const py::handle& value) {
     if (py::isinstance<py::str>(value)) {
-      const auto encoded = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(value.ptr()));
-      if (!encoded) {
-        PyErr_Clear();
-        refuse("feature \"" + name + "\" is not UTF-8: " + std::string(py::repr(value)) + " has lone surrogates");
-      }
-      return buffers_.emplace_back(encoded).bytes();
+      return as_bytes(texts_.emplace_back(to_utf8("feature \"" + name + '"', value)));
     }
     try {
       return buffers_.emplace_back(value).bytes();
@@ -153,6 +148,7 @@ class Features {
 
   format::ExampleEncoder encoder_;
   std::deque<Buffer> buffers_;
+  std::deque<std::string> texts_;
 };
 
 py::bytes example(const py::kwargs& named) {

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 #include <pybind11/stl.h>
 
@@ -15,8 +14,6 @@ namespace dovetail::python {
 namespace py = pybind11;
 
 namespace {
-
-constexpr std::string_view kShardNumber = "shard_number";  // a dataset numbers its shards itself
 
 void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {
   options.dataset_id = to_dataset_id(name, given);
@@ -48,19 +45,23 @@ constexpr const char* kPackingDoc = R"(    codec: "none", "snappy" or "zstd".
     overwrite: whether what is there may be replaced.
 )";
 
-constexpr OptionSetter<WriterOptions> kShardSetters[] = {
+constexpr OptionSetter<WriterOptions> kPackingSetters[] = {
     {"codec", set_word<format::kCodecWords, &WriterOptions::codec>},
     {"codec_level", set_field<&WriterOptions::codec_level>},
     {"block_bytes", set_field<&WriterOptions::block_bytes>},
     {"run_bytes", set_field<&WriterOptions::run_bytes>},
     {"run_records", set_field<&WriterOptions::run_records>},
     {"dataset_id", set_dataset_id},
-    {kShardNumber.data(), set_field<&WriterOptions::shard_number>},
     {"record_type", set_field<&WriterOptions::record_type>},
     {"schema", set_schema},
     {"metadata", set_metadata},
     {"max_record_bytes", set_field<&WriterOptions::max_record_bytes>},
     {"overwrite", set_field<&WriterOptions::overwrite>},
+};
+
+/// A dataset numbers its shards itself.
+constexpr OptionSetter<WriterOptions> kShardSetters[] = {
+    {"shard_number", set_field<&WriterOptions::shard_number>},
 };
 
 constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
@@ -79,7 +80,7 @@ DatasetId to_dataset_id(const char* name, py::handle given) {
 }
 
 bool set_packing_option(WriterOptions& options, const std::string& name, py::handle given) {
-  return name != kShardNumber && set_option<WriterOptions>(kShardSetters, options, name, given);
+  return set_option<WriterOptions>(kPackingSetters, options, name, given);
 }
 
 std::string with_packing_doc(const char* head, const char* tail) {
@@ -87,17 +88,15 @@ std::string with_packing_doc(const char* head, const char* tail) {
 }
 
 std::string packing_option_names() {
-  std::string names;
-  for (const OptionSetter<WriterOptions>& setter : kShardSetters) {
-    if (setter.name != kShardNumber) names += (names.empty() ? "" : ", ") + std::string(setter.name);
-  }
-  return names;
+  return option_names<WriterOptions>(kPackingSetters);
 }
 
 void set_options(WriterOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    if (set_option<WriterOptions>(kShardSetters, options, option_name(key), value)) continue;
-    refuse_option(key, option_names<WriterOptions>(kShardSetters));
+    const std::string name = option_name(key);
+    const bool known =
+        set_packing_option(options, name, value) || set_option<WriterOptions>(kShardSetters, options, name, value);
+    if (!known) refuse_option(key, option_names<WriterOptions>(kShardSetters) + ", " + packing_option_names());
   }
 }
 
