@@ -48,10 +48,10 @@ const std::shared_ptr<Batch>& PyBatch::get() const {
 }
 
 const py::object& PyBatch::owner() const {
-  const std::shared_ptr<Batch>& batch = get();
+  (void)get();
   if (!owner_) {
-    need_numpy();
-    owner_ = owner_of(batch);
+    need_numpy();  // another thread may release the batch meanwhile
+    owner_ = owner_of(get());
   }
   return owner_;
 }
@@ -94,9 +94,8 @@ py::ssize_t size_of(std::size_t size) {
 }
 
 py::array values(const PyBatch& batch) {
-  const py::object& owner = batch.owner();
   const ByteView bytes = batch.values();
-  return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return array_over(batch.owner(), std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
 py::array offsets(const PyBatch& batch) {
@@ -104,15 +103,12 @@ py::array offsets(const PyBatch& batch) {
 }
 
 py::array ids(const PyBatch& batch) {
-  const py::object& owner = batch.owner();
-  const auto numbers = batch->ids();
-  return array_over(owner, numbers);
+  return array_over(batch.owner(), batch->ids());
 }
 
 py::array status(const PyBatch& batch) {
-  const py::object& owner = batch.owner();
   const auto numbers = batch->status();
-  return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size()));
+  return array_over(batch.owner(), std::span(reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size()));
 }
 
 py::bytes to_bytes(ByteView bytes) {
