@@ -6,7 +6,6 @@
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/plan.h>
-#include <dovetail/reader_stats.h>
 #include <pybind11/pybind11.h>
 
 namespace dovetail::python {
@@ -37,7 +36,5 @@ py::object describe_dataset(const Dataset& dataset);
 py::object describe_features(const Dataset& dataset, const py::object& threads, const py::object& max_records);
 /// Makes Python's `ShuffleReport` of an epoch of the plan.
 py::object shuffle_report(const Plan& plan, const py::object& epoch);
-/// The members of `stats.to_json()`, with the names of files as the system has them.
-py::object to_dict(const ReaderStats& stats);
 
 }  // namespace dovetail::python

@@ -390,7 +390,7 @@ void bind_reader(py::module_& module) {
       .def("stats",
            [](PyReader& reader) {
              reader.flush_log();
-             return to_dict(reader.get().stats());
+             return call_object(import_module("json").attr("loads"), py::str(reader.get().stats().to_json()));
            })
       .def(
           "metrics",

@@ -166,7 +166,7 @@ class FileTest(ErrorTest):
         reader = self.open_reader(path, batch=8, on_damage="empty")
         for _ in reader:
             pass
-        self.assertEqual([place["file"] for place in reader.stats()["damaged"]], opened.shard_paths)
+        self.assertEqual([os.path.basename(place["file"]) for place in reader.stats()["damaged"]], ["shard-000000.dvt"])
         self.check(dovetail.UsageError, dovetail.DatasetWriter, raw, path=os.fsdecode(raw),
                    code=dovetail.ErrorCode.already_exists)
 
