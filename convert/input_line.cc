@@ -11,7 +11,6 @@
 #include "format/text/class_names.h"
 #include "format/try.h"
 #include "sources/csv_layout.h"
-#include "sources/known_schema.h"
 
 namespace dovetail::detail {
 

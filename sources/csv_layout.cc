@@ -211,4 +211,19 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
   return {};
 }
 
+std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns) {
+  Schema schema;
+  for (const CsvColumn& column : columns) {
+    const bool real = column.type == ColumnType::real;
+    const Dtype number = real ? Dtype::f32 : Dtype::i64;
+    schema.columns.push_back({.name = column.name, .dtype = column.type == ColumnType::bytes ? Dtype::bytes : number});
+    if (real) schema.columns.back().fallback = "nan";
+    if (column.type == ColumnType::int64 && column.missing) {
+      schema.columns.back().fallback = column.negative ? "0" : "-1";  // as in inferred schemas
+    }
+  }
+  if (!validate(schema)) return std::nullopt;
+  return schema;
+}
+
 }  // namespace dovetail::detail

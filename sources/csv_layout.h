@@ -10,6 +10,7 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/schema.h>
 #include <dovetail/source_options.h>
 
 namespace dovetail::detail {
@@ -96,5 +97,9 @@ Result<std::vector<std::size_t>> places_of(const CsvLayout& layout, const std::v
 /// Widens the types of the layout to hold the values of both; takes the columns if it has none yet.
 /// Errors: as `places_of`.
 Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns, bool raw);
+
+/// The schema of Examples with these columns. Missing real numbers become NaN; missing whole ones -1,
+/// or 0 if some are negative. Empty if a schema cannot express it.
+std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns);
 
 }  // namespace dovetail::detail

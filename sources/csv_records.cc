@@ -13,7 +13,6 @@
 #include "sources/csv_rows.h"
 #include "sources/csv_types.h"
 #include "sources/example_builder.h"
-#include "sources/known_schema.h"
 #include "sources/number_columns.h"
 #include "sources/openers.h"
 
@@ -123,25 +122,9 @@ class CsvRecords final : public FileRecords {
   bool header_is_good_ = true;
 };
 
-class CsvOpener final : public FileOpener {
- public:
-  CsvOpener(CsvShape shape, const SourceOptions& options) : shape_(std::move(shape)), options_(options) {}
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    DOVETAIL_ASSIGN(auto rows, CsvRows::open(std::move(bytes), compression, options_));
-    return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(rows), shape_));
-  }
-  bool makes_examples() const override { return !shape_.raw; }
-  std::vector<CsvColumn> columns() const override { return shape_.layout.columns; }
-  std::optional<Schema> schema() const override { return shape_.raw ? std::nullopt : schema_of(shape_.layout.columns); }
-
- private:
-  CsvShape shape_;
-  const SourceOptions& options_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing, const SourceOptions& options) {
+Result<FileOpener> make_csv_opener(const SourceListing& listing, const SourceOptions& options) {
   const char delimiter = options.csv.delimiter;
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || static_cast<signed char>(delimiter) < 0) {
     return Error(Errc::invalid_option, "the CSV delimiter must be one ASCII character other than a quote or a newline");
@@ -158,9 +141,17 @@ Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing
     const std::string texts = column.reason.empty() ? "texts" : "texts, because of " + column.reason;
     if (auto fits = numbers.check_column(column.name, texts); !fits) return fits.error().in_file(layout.file);
   }
-  CsvShape shape{std::move(layout), options.csv, options.records == RecordForm::raw,
-                 ExampleBuilder(options.max_record_bytes)};
-  return std::unique_ptr<FileOpener>(std::make_unique<CsvOpener>(std::move(shape), options));
+  const bool raw = options.records == RecordForm::raw;
+  FileOpener opener{.makes_examples = !raw, .columns = layout.columns};
+  if (!raw) opener.schema = schema_of(layout.columns);
+  auto shape = std::make_shared<CsvShape>(
+      CsvShape{std::move(layout), options.csv, raw, ExampleBuilder(options.max_record_bytes)});
+  opener.open = [shape, &options](std::size_t /*file*/, SourceFile bytes,
+                                  Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    DOVETAIL_ASSIGN(auto rows, CsvRows::open(std::move(bytes), compression, options));
+    return std::make_unique<CsvRecords>(std::move(rows), *shape);
+  };
+  return opener;
 }
 
 }  // namespace dovetail::detail

@@ -34,23 +34,6 @@ class TfrecordCutter {
   format::TfrecordScanner scanner_;
 };
 
-class PlainOpener final : public FileOpener {
- public:
-  PlainOpener(SourceFormat format, std::uint32_t max_record_bytes)
-      : format_(format), max_record_bytes_(max_record_bytes) {}
-
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    if (format_ == SourceFormat::lines) return scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
-    // Only the index reveals that a TFRecord was emptied, cut or rewritten.
-    if (has_index(bytes.path())) return open_indexed_tfrecord(bytes, max_record_bytes_);
-    return scan_file(std::move(bytes), compression, TfrecordCutter(max_record_bytes_));
-  }
-
- private:
-  SourceFormat format_;
-  std::uint32_t max_record_bytes_;
-};
-
 }  // namespace
 
 RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept {
@@ -63,8 +46,18 @@ RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept {
   return {plain ? consumed : piece.input_begin, consumed};
 }
 
-std::unique_ptr<FileOpener> make_plain_opener(SourceFormat format, std::uint32_t max_record_bytes) {
-  return std::make_unique<PlainOpener>(format, max_record_bytes);
+FileOpener make_tfrecord_opener(const SourceOptions& options) {
+  return {.open = [max = options.max_record_bytes](std::size_t /*file*/, SourceFile bytes, Compression compression) {
+    // Only the index reveals that a TFRecord was emptied, cut or rewritten.
+    if (has_index(bytes.path())) return open_indexed_tfrecord(bytes, max);
+    return scan_file(std::move(bytes), compression, TfrecordCutter(max));
+  }};
+}
+
+FileOpener make_lines_opener(const SourceOptions& options) {
+  return {.open = [max = options.max_record_bytes](std::size_t /*file*/, SourceFile bytes, Compression compression) {
+    return scan_file(std::move(bytes), compression, LineScanner(max));
+  }};
 }
 
 }  // namespace dovetail::detail

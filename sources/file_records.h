@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,22 +62,19 @@ class FileRecords {
   virtual std::uint64_t ignored() const { return 0; }
 };
 
-/// Opens the files of a source.
-class FileOpener {
- public:
-  virtual ~FileOpener() = default;
-  /// Errors: the system's; those found before the first record.
-  virtual Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression compression) = 0;
-  /// Whether records are Examples.
-  virtual bool makes_examples() const { return false; }
+/// Opens the files of a source, and knows what all their records share.
+struct FileOpener {
+  /// Opens the file of this number in the listing. Errors: the system's; those found before the first
+  /// record.
+  std::function<Result<std::unique_ptr<FileRecords>>(std::size_t file, SourceFile bytes, Compression compression)>
+      open = {};
+  bool makes_examples = false;  ///< Whether records are Examples.
   // From the metadata of a dataset; empty for other sources.
-  virtual std::string record_type() const { return {}; }
-  virtual std::map<std::string, std::string> metadata() const { return {}; }
-  /// Set if the format knows the shapes of all features.
-  virtual std::optional<Schema> schema() const { return std::nullopt; }
-  /// With labels: the class names, by number.
-  virtual std::vector<std::string> classes() const { return {}; }
-  virtual std::vector<CsvColumn> columns() const { return {}; }
+  std::string record_type = {};
+  std::map<std::string, std::string> metadata = {};
+  std::optional<Schema> schema = {};      ///< Set if the format knows the shapes of all features.
+  std::vector<std::string> classes = {};  ///< With labels: the class names, by number.
+  std::vector<CsvColumn> columns = {};
 };
 
 }  // namespace dovetail::detail

@@ -11,7 +11,6 @@
 
 #include "format/try.h"
 #include "sources/example_builder.h"
-#include "sources/known_schema.h"
 #include "sources/openers.h"
 
 namespace dovetail::detail {
@@ -119,29 +118,22 @@ class WholeFile final : public FileRecords {
   bool given_ = false;
 };
 
-class FolderOpener final : public FileOpener {
- public:
-  FolderOpener(const SourceListing& listing, FolderShape shape) : listing_(listing), shape_(std::move(shape)) {}
-  Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression /*compression*/) override {
-    return std::unique_ptr<FileRecords>(
-        std::make_unique<WholeFile>(std::move(bytes), listing_.files[file].name, shape_));
+Schema schema_of_files(bool labels) {
+  Schema schema;
+  schema.columns.push_back({.name = "__key__", .dtype = Dtype::bytes});
+  if (labels) {
+    schema.columns.push_back({.name = "class", .dtype = Dtype::bytes});
+    schema.columns.push_back({.name = "label", .dtype = Dtype::i64});
   }
-  bool makes_examples() const override { return shape_.examples; }
-  std::optional<Schema> schema() const override {
-    if (!shape_.examples) return std::nullopt;
-    return schema_of_files(!shape_.classes.empty());
-  }
-  std::vector<std::string> classes() const override { return shape_.classes; }
-
- private:
-  const SourceListing& listing_;
-  FolderShape shape_;
-};
+  schema.columns.push_back({.name = "data", .dtype = Dtype::bytes});
+  return schema;
+}
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& listing, const SourceOptions& options) {
-  FolderShape shape;
+Result<FileOpener> make_folder_opener(const SourceListing& listing, const SourceOptions& options) {
+  const auto made = std::make_shared<FolderShape>();
+  FolderShape& shape = *made;
   shape.max_record_bytes = options.max_record_bytes;
   shape.builder = ExampleBuilder(options.max_record_bytes);
   shape.examples = options.labels || options.records != RecordForm::raw;
@@ -165,7 +157,13 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
     if (!options.classes.empty()) shape.classes = options.classes;
     shape.numbers = std::move(*numbers);
   }
-  return std::unique_ptr<FileOpener>(std::make_unique<FolderOpener>(listing, std::move(shape)));
+  FileOpener opener{.makes_examples = shape.examples, .classes = shape.classes};
+  if (shape.examples) opener.schema = schema_of_files(options.labels);
+  opener.open = [made, &listing](std::size_t file, SourceFile bytes,
+                                 Compression /*compression*/) -> Result<std::unique_ptr<FileRecords>> {
+    return std::make_unique<WholeFile>(std::move(bytes), listing.files[file].name, *made);
+  };
+  return opener;
 }
 
 }  // namespace dovetail::detail

@@ -11,7 +11,6 @@
 #include "sources/detect.h"
 #include "sources/example_builder.h"
 #include "sources/idx_layout.h"
-#include "sources/known_schema.h"
 #include "sources/openers.h"
 #include "sources/stream_reader.h"
 
@@ -110,8 +109,11 @@ std::uint64_t load_be(ByteView bytes) {
 
 class IdxRecords final : public FileRecords {
  public:
-  IdxRecords(IdxItems items, std::optional<IdxItems> labels, bool raw, ExampleBuilder& builder)
-      : items_(std::move(items)), labels_(std::move(labels)), raw_(raw), builder_(builder) {}
+  IdxRecords(IdxItems items, std::optional<IdxItems> labels, const SourceOptions& options)
+      : items_(std::move(items)),
+        labels_(std::move(labels)),
+        raw_(options.records == RecordForm::raw),
+        builder_(options.max_record_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
     auto item = items_.next();
@@ -169,92 +171,84 @@ class IdxRecords final : public FileRecords {
   IdxItems items_;
   std::optional<IdxItems> labels_;
   bool raw_;
-  ExampleBuilder& builder_;
+  ExampleBuilder builder_;
   std::vector<std::byte> swapped_;
 };
 
-class IdxOpener final : public FileOpener {
- public:
-  explicit IdxOpener(const SourceOptions& options)
-      : raw_(options.records == RecordForm::raw),
-        max_record_bytes_(options.max_record_bytes),
-        builder_(options.max_record_bytes) {}
-
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    DOVETAIL_ASSIGN(auto items, IdxItems::open(std::move(bytes), compression, max_record_bytes_));
-    DOVETAIL_ASSIGN(auto labels, open_labels(items));
-    return std::unique_ptr<FileRecords>(
-        std::make_unique<IdxRecords>(std::move(items), std::move(labels), raw_, builder_));
-  }
-  bool makes_examples() const override { return !raw_; }
-  std::optional<Schema> schema() const override { return schema_; }
-
-  /// Reads all headers. If all items have one shape, they become columns. Reading the records
-  /// reports errors of a file.
-  void find_schema(const SourceListing& listing) {
-    std::optional<Schema> common;
-    for (std::size_t file = 0; !raw_ && file != listing.files.size(); ++file) {
-      auto schema = schema_of_file(listing.path_of(file));
-      if (!schema || (common && *common != *schema)) return;
-      common = std::move(schema);
+// The labels beside images; empty for other items, and if records are raw.
+Result<std::optional<IdxItems>> open_labels(const IdxItems& images, const SourceOptions& options) {
+  if (options.records == RecordForm::raw) return std::nullopt;
+  const std::vector<std::string> names = labels_of_images(images.path());
+  for (const std::string& name : names) {
+    auto file = SourceFile::open(name);
+    if (!file) {
+      if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
+      continue;
     }
-    schema_ = std::move(common);
-  }
-
- private:
-  std::optional<Schema> schema_of_file(const std::string& path) const {
-    auto file = SourceFile::open(path);
-    if (!file) return std::nullopt;
-    const auto kind = detect_file(*file, SourceFormat::idx);
-    if (!kind) return std::nullopt;
-    const auto items = IdxItems::open(std::move(*file), kind->compression, max_record_bytes_);
-    if (!items) return std::nullopt;
-    const auto labels = open_labels(*items);
-    if (!labels) return std::nullopt;
-    Schema schema;
-    for (const IdxItems* const of : {&*items, *labels ? &**labels : nullptr}) {
-      if (of != nullptr) schema.columns.push_back(column_of(of->layout()));
+    DOVETAIL_ASSIGN(auto kind, detect_file(*file, SourceFormat::idx));
+    DOVETAIL_ASSIGN(auto labels, IdxItems::open(std::move(*file), kind.compression, options.max_record_bytes));
+    if (labels.layout().sizes.size() != 1 || labels.layout().items() != images.layout().items()) {
+      return Error(Errc::sidecar_mismatch, "its items must be one label for each of the " +
+                                               std::to_string(images.layout().items()) + " in " + images.path())
+          .in_file(name);
     }
-    if (!validate(schema)) return std::nullopt;
-    return schema;
+    return std::optional(std::move(labels));
   }
-
-  Result<std::optional<IdxItems>> open_labels(const IdxItems& images) const {
-    if (raw_) return std::nullopt;
-    const std::vector<std::string> names = labels_of_images(images.path());
-    for (const std::string& name : names) {
-      auto file = SourceFile::open(name);
-      if (!file) {
-        if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
-        continue;
-      }
-      DOVETAIL_ASSIGN(auto kind, detect_file(*file, SourceFormat::idx));
-      DOVETAIL_ASSIGN(auto labels, IdxItems::open(std::move(*file), kind.compression, max_record_bytes_));
-      if (labels.layout().sizes.size() != 1 || labels.layout().items() != images.layout().items()) {
-        return Error(Errc::sidecar_mismatch, "its items must be one label for each of the " +
-                                                 std::to_string(images.layout().items()) + " in " + images.path())
-            .in_file(name);
-      }
-      return std::optional(std::move(labels));
-    }
-    for (const std::string& name : names) {
-      DOVETAIL_TRY(check_no_dangling_link(name));
-    }
-    return std::nullopt;
+  for (const std::string& name : names) {
+    DOVETAIL_TRY(check_no_dangling_link(name));
   }
+  return std::nullopt;
+}
 
-  bool raw_;
-  std::uint32_t max_record_bytes_;
-  ExampleBuilder builder_;
-  std::optional<Schema> schema_;
-};
+// `label` for single numbers, else `image`. A schema may not be able to express it.
+Column column_of(const IdxLayout& layout) {
+  if (layout.sizes.size() == 1) {
+    const bool real = layout.dtype == Dtype::f32 || layout.dtype == Dtype::f64;
+    return {.name = "label", .dtype = real ? Dtype::f32 : Dtype::i64};
+  }
+  return {.name = "image", .dtype = layout.dtype, .shape = {layout.sizes.begin() + 1, layout.sizes.end()}};
+}
+
+std::optional<Schema> schema_of_file(const std::string& path, const SourceOptions& options) {
+  auto file = SourceFile::open(path);
+  if (!file) return std::nullopt;
+  const auto kind = detect_file(*file, SourceFormat::idx);
+  if (!kind) return std::nullopt;
+  const auto items = IdxItems::open(std::move(*file), kind->compression, options.max_record_bytes);
+  if (!items) return std::nullopt;
+  const auto labels = open_labels(*items, options);
+  if (!labels) return std::nullopt;
+  Schema schema;
+  schema.columns.push_back(column_of(items->layout()));
+  if (*labels) schema.columns.push_back(column_of((*labels)->layout()));
+  if (!validate(schema)) return std::nullopt;
+  return schema;
+}
+
+// Reads all headers. If all items have one shape, they become columns. Reading the records reports
+// errors of a file.
+std::optional<Schema> common_schema(const SourceListing& listing, const SourceOptions& options) {
+  std::optional<Schema> common;
+  for (std::size_t file = 0; file != listing.files.size(); ++file) {
+    auto schema = schema_of_file(listing.path_of(file), options);
+    if (!schema || (common && *common != *schema)) return std::nullopt;
+    common = std::move(schema);
+  }
+  return common;
+}
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_idx_opener(const SourceListing& listing, const SourceOptions& options) {
-  auto opener = std::make_unique<IdxOpener>(options);
-  opener->find_schema(listing);
-  return std::unique_ptr<FileOpener>(std::move(opener));
+FileOpener make_idx_opener(const SourceListing& listing, const SourceOptions& options) {
+  FileOpener opener{.makes_examples = options.records != RecordForm::raw};
+  if (opener.makes_examples) opener.schema = common_schema(listing, options);
+  opener.open = [&options](std::size_t /*file*/, SourceFile bytes,
+                           Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    DOVETAIL_ASSIGN(auto items, IdxItems::open(std::move(bytes), compression, options.max_record_bytes));
+    DOVETAIL_ASSIGN(auto labels, open_labels(items, options));
+    return std::make_unique<IdxRecords>(std::move(items), std::move(labels), options);
+  };
+  return opener;
 }
 
 }  // namespace dovetail::detail

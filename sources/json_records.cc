@@ -129,25 +129,16 @@ class JsonLines final : public FileRecords {
   bool malformed_ = false;  // only the current line is malformed
 };
 
-class JsonOpener final : public FileOpener {
- public:
-  explicit JsonOpener(const SourceOptions& options) : options_(options) {}
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    std::string path = bytes.path();
-    DOVETAIL_ASSIGN(auto lines, open_scanned(std::move(bytes), compression, LineScanner(options_.max_record_bytes)));
-    return std::unique_ptr<FileRecords>(std::make_unique<JsonLines>(std::move(path), std::move(lines), options_));
-  }
-
-  bool makes_examples() const override { return options_.records == RecordForm::example; }
-
- private:
-  const SourceOptions& options_;
-};
-
 }  // namespace
 
-std::unique_ptr<FileOpener> make_json_opener(const SourceOptions& options) {
-  return std::make_unique<JsonOpener>(options);
+FileOpener make_json_opener(const SourceOptions& options) {
+  const auto open = [&options](std::size_t /*file*/, SourceFile bytes,
+                               Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    std::string path = bytes.path();
+    DOVETAIL_ASSIGN(auto lines, open_scanned(std::move(bytes), compression, LineScanner(options.max_record_bytes)));
+    return std::make_unique<JsonLines>(std::move(path), std::move(lines), options);
+  };
+  return {.open = open, .makes_examples = options.records == RecordForm::example};
 }
 
 }  // namespace dovetail::detail

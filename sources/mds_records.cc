@@ -14,7 +14,6 @@
 #include "format/try.h"
 #include "sources/bytes/promised_stream.h"
 #include "sources/example_builder.h"
-#include "sources/known_schema.h"
 #include "sources/mds_array.h"
 #include "sources/mds_index.h"
 #include "sources/number_columns.h"
@@ -40,8 +39,8 @@ constexpr std::uint64_t kMaxOffsetExpansion = 64;
 /// the values.
 class MdsRecords final : public FileRecords {
  public:
-  static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, const SourceOptions& options,
-                                                   ExampleBuilder& builder) {
+  static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard,
+                                                   const SourceOptions& options) {
     if (file.size() != shard.stored().bytes) {
       return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + " bytes, but " +
                                                std::to_string(shard.stored().bytes) + " in index.json")
@@ -54,7 +53,7 @@ class MdsRecords final : public FileRecords {
       stream = std::make_unique<PromisedStream>(path, std::move(stream), std::move(promise));
     }
     StreamReader reader(std::move(path), std::move(stream));
-    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, options, builder));
+    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, options));
     DOVETAIL_TRY(records->read_head());
     return std::unique_ptr<FileRecords>(std::move(records));
   }
@@ -99,11 +98,11 @@ class MdsRecords final : public FileRecords {
   }
 
  private:
-  MdsRecords(StreamReader stream, const MdsShard& shard, const SourceOptions& options, ExampleBuilder& builder)
+  MdsRecords(StreamReader stream, const MdsShard& shard, const SourceOptions& options)
       : stream_(std::move(stream)),
         shard_(shard),
         options_(options),
-        builder_(builder),
+        builder_(options.max_record_bytes),
         arrays_(mds_array_types(shard.columns)) {}
 
   Error mismatch(const std::string& reason) const {
@@ -245,7 +244,7 @@ class MdsRecords final : public FileRecords {
   StreamReader stream_;
   const MdsShard& shard_;
   const SourceOptions& options_;
-  ExampleBuilder& builder_;
+  ExampleBuilder builder_;
   std::vector<std::optional<MdsArrayType>> arrays_;  // one for each column
   std::vector<std::uint32_t> offsets_;
   std::size_t number_ = 0;  // of the next sample
@@ -254,21 +253,39 @@ class MdsRecords final : public FileRecords {
   bool bad_sample_ = false;
 };
 
-class MdsOpener final : public FileOpener {
- public:
-  MdsOpener(const MdsIndex& index, const SourceOptions& options)
-      : index_(index), options_(options), builder_(options.max_record_bytes) {}
-  Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression /*none*/) override {
-    return MdsRecords::open(std::move(bytes), index_.shards[file], options_, builder_);
+Column column_of(const MdsColumn& column, const std::optional<MdsArrayType>& array) {
+  switch (column.kind) {
+    case MdsKind::int_le:
+      return {.name = column.name, .dtype = Dtype::i64};
+    case MdsKind::uint_le:
+      return {.name = column.name, .dtype = column.size == 8u ? Dtype::u64 : Dtype::i64};
+    case MdsKind::float_le:
+      return {.name = column.name, .dtype = Dtype::f32};
+    case MdsKind::bytes:
+      break;
   }
-  bool makes_examples() const override { return options_.records != RecordForm::raw; }
-  std::optional<Schema> schema() const override { return makes_examples() ? schema_of(index_) : std::nullopt; }
+  Column made{.name = column.name, .dtype = Dtype::bytes};
+  if (array) {
+    made.dtype = array->dtype;
+    made.shape = array->shape;
+    made.ragged = array->shape.empty();
+  }
+  return made;
+}
 
- private:
-  const MdsIndex& index_;
-  const SourceOptions& options_;
-  ExampleBuilder builder_;
-};
+// Numbers, arrays whose encoding names their type, and texts for the rest. Empty if shards differ.
+std::optional<Schema> schema_of(const MdsIndex& index) {
+  if (index.shards.empty()) return std::nullopt;
+  const std::vector<MdsColumn>& columns = index.shards.front().columns;
+  for (const MdsShard& shard : index.shards) {
+    if (shard.columns != columns) return std::nullopt;
+  }
+  Schema schema;
+  const auto arrays = mds_array_types(columns);
+  for (std::size_t i = 0; i < columns.size(); ++i) schema.columns.push_back(column_of(columns[i], arrays[i]));
+  if (!validate(schema)) return std::nullopt;
+  return schema;
+}
 
 /// Columns of numbers take bytes as values, which texts and arrays of another type are not.
 Result<void> check_columns(const std::vector<MdsColumn>& columns, const NumberColumns& numbers) {
@@ -287,7 +304,7 @@ Result<void> check_columns(const std::vector<MdsColumn>& columns, const NumberCo
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing, const SourceOptions& options) {
+Result<FileOpener> make_mds_opener(const SourceListing& listing, const SourceOptions& options) {
   if (!listing.mds) {
     return Error(Errc::unknown_format, "the columns of MDS shards are in index.json; give the folder that holds it")
         .in_file(listing.path_of(0));
@@ -305,7 +322,12 @@ Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing
       return fit.error().in_file(listing.folder + shard.stored().name);
     }
   }
-  return std::unique_ptr<FileOpener>(std::make_unique<MdsOpener>(*listing.mds, options));
+  FileOpener opener{.makes_examples = !raw};
+  if (!raw) opener.schema = schema_of(*listing.mds);
+  opener.open = [&listing, &options](std::size_t file, SourceFile bytes, Compression /*compression*/) {
+    return MdsRecords::open(std::move(bytes), listing.mds->shards[file], options);
+  };
+  return opener;
 }
 
 }  // namespace dovetail::detail

@@ -34,7 +34,7 @@ Result<void> check_options(const SourceListing& listing, const SourceOptions& op
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, const SourceOptions& options) {
+Result<FileOpener> make_opener(const SourceListing& listing, const SourceOptions& options) {
   DOVETAIL_TRY(check_options(listing, options));
   switch (listing.format) {
     case SourceFormat::folder:
@@ -54,7 +54,7 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
     case SourceFormat::tfrecord:
     case SourceFormat::lines:
       if (options.records == RecordForm::example) return has_no(listing, "parts for an Example");
-      return make_plain_opener(listing.format, options.max_record_bytes);
+      return listing.format == SourceFormat::lines ? make_lines_opener(options) : make_tfrecord_opener(options);
     case SourceFormat::dovetail:
       return make_shard_opener(listing, options);
     case SourceFormat::detect:

@@ -30,8 +30,7 @@ class RecordSource::Impl {
         compression_(listing_.compression) {}
 
   Result<void> prepare() {
-    DOVETAIL_ASSIGN(auto opener, detail::make_opener(listing_, options_));
-    opener_ = std::move(opener);
+    DOVETAIL_ASSIGN(opener_, detail::make_opener(listing_, options_));
     return {};
   }
 
@@ -60,7 +59,7 @@ class RecordSource::Impl {
   std::uint64_t line() const noexcept { return records_ && begun_ ? records_->line() : 0; }
   std::string changed_number() const { return records_ && begun_ ? records_->changed_number() : std::string(); }
   const detail::SourceListing& listing() const noexcept { return listing_; }
-  const detail::FileOpener& opener() const noexcept { return *opener_; }
+  const detail::FileOpener& opener() const noexcept { return opener_; }
   const std::string& path() const noexcept { return path_; }
   Compression compression() const noexcept { return compression_; }
   std::uint64_t offset() const noexcept { return place_.offset; }
@@ -175,14 +174,14 @@ class RecordSource::Impl {
       DOVETAIL_ASSIGN(auto kind, detail::detect_file(file, listing_.format));
       compression_ = kind.compression;
     }
-    DOVETAIL_ASSIGN(auto records, opener_->open(file_, std::move(file), compression_));
+    DOVETAIL_ASSIGN(auto records, opener_.open(file_, std::move(file), compression_));
     records_ = std::move(records);
     return {};
   }
 
   detail::SourceListing listing_;
   SourceOptions options_;
-  std::unique_ptr<detail::FileOpener> opener_;
+  detail::FileOpener opener_;
   std::size_t file_ = 0;
   std::string path_;
   Compression compression_;
@@ -228,7 +227,7 @@ SourceFormat RecordSource::format() const noexcept {
   return impl_->listing().format;
 }
 bool RecordSource::makes_examples() const noexcept {
-  return impl_->opener().makes_examples();
+  return impl_->opener().makes_examples;
 }
 std::string RecordSource::record_type() const {
   if (makes_examples()) return "example";
@@ -238,16 +237,16 @@ std::string RecordSource::record_type() const {
     case SourceFormat::lines:
       return "line";
     case SourceFormat::dovetail:
-      return impl_->opener().record_type();
+      return impl_->opener().record_type;
     default:
       return std::string(to_string(format()));
   }
 }
 std::map<std::string, std::string> RecordSource::metadata() const {
-  return impl_->opener().metadata();
+  return impl_->opener().metadata;
 }
 std::optional<Schema> RecordSource::schema() const {
-  return impl_->opener().schema();
+  return impl_->opener().schema;
 }
 std::uint64_t RecordSource::files() const noexcept {
   return impl_->listing().files.size();
@@ -262,10 +261,10 @@ const std::vector<std::string>& RecordSource::unmatched() const noexcept {
   return impl_->listing().unmatched;
 }
 std::vector<std::string> RecordSource::classes() const {
-  return impl_->opener().classes();
+  return impl_->opener().classes;
 }
 std::vector<CsvColumn> RecordSource::columns() const {
-  return impl_->opener().columns();
+  return impl_->opener().columns;
 }
 const std::string& RecordSource::file() const noexcept {
   return impl_->path();

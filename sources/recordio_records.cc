@@ -149,11 +149,11 @@ bool is_image(ByteView bytes) {
 class RecordioRecords final : public FileRecords {
  public:
   RecordioRecords(RecordioScanner scanner, std::optional<RecordioIndex> index, std::uint64_t file_bytes, bool examples,
-                  ExampleBuilder& builder)
+                  std::uint32_t max_record_bytes)
       : scanner_(std::move(scanner)),
         index_(std::move(index)),
         examples_(examples),
-        builder_(builder),
+        builder_(max_record_bytes),
         file_bytes_(file_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
@@ -233,33 +233,11 @@ class RecordioRecords final : public FileRecords {
   RecordioScanner scanner_;
   std::optional<RecordioIndex> index_;
   bool examples_;
-  ExampleBuilder& builder_;
+  ExampleBuilder builder_;
   std::uint64_t file_bytes_;
   std::size_t number_ = 0;  // number of the next record in the index
   bool no_image_ = false;
   bool lost_ = false;  // the next record is at its index entry, not where the last record seemed to end
-};
-
-class RecordioOpener final : public FileOpener {
- public:
-  RecordioOpener(bool examples, std::uint32_t max_record_bytes)
-      : examples_(examples), max_record_bytes_(max_record_bytes), builder_(max_record_bytes) {}
-
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    const std::uint64_t file_bytes = bytes.size();
-    // The index is useless if reading cannot start at an offset.
-    DOVETAIL_ASSIGN(auto index, compression == Compression::none ? RecordioIndex::load(bytes.path(), file_bytes)
-                                                                 : Result<std::optional<RecordioIndex>>(std::nullopt));
-    DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(bytes), compression));
-    return std::unique_ptr<FileRecords>(std::make_unique<RecordioRecords>(
-        RecordioScanner(std::move(stream), max_record_bytes_), std::move(index), file_bytes, examples_, builder_));
-  }
-  bool makes_examples() const override { return examples_; }
-
- private:
-  bool examples_;
-  std::uint32_t max_record_bytes_;
-  ExampleBuilder builder_;
 };
 
 // Ignores errors of the first record: reading it as a record reports them.
@@ -277,13 +255,25 @@ Result<bool> begins_with_image(const SourceListing& listing, std::uint32_t max_r
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_recordio_opener(const SourceListing& listing, const SourceOptions& options) {
+Result<FileOpener> make_recordio_opener(const SourceListing& listing, const SourceOptions& options) {
   bool examples = options.records == RecordForm::example;
   if (options.records == RecordForm::automatic) {
-    DOVETAIL_ASSIGN(auto image, begins_with_image(listing, options.max_record_bytes));
-    examples = image;
+    DOVETAIL_ASSIGN(examples, begins_with_image(listing, options.max_record_bytes));
   }
-  return std::unique_ptr<FileOpener>(std::make_unique<RecordioOpener>(examples, options.max_record_bytes));
+  const auto open = [examples, max = options.max_record_bytes](
+                        std::size_t /*file*/, SourceFile bytes,
+                        Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    const std::uint64_t file_bytes = bytes.size();
+    // The index is useless if reading cannot start at an offset.
+    std::optional<RecordioIndex> index;
+    if (compression == Compression::none) {
+      DOVETAIL_ASSIGN(index, RecordioIndex::load(bytes.path(), file_bytes));
+    }
+    DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(bytes), compression));
+    return std::make_unique<RecordioRecords>(RecordioScanner(std::move(stream), max), std::move(index), file_bytes,
+                                             examples, max);
+  };
+  return FileOpener{.open = open, .makes_examples = examples};
 }
 
 }  // namespace dovetail::detail

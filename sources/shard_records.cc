@@ -141,45 +141,6 @@ class ShardRecords final : public FileRecords {
   bool too_large_ = false;
 };
 
-class ShardOpener final : public FileOpener {
- public:
-  ShardOpener(const SourceListing& listing, const SourceOptions& options) : listing_(listing), options_(options) {
-    first_ids_.push_back(0);
-    for (const ShardInfo& shard : listing_.dataset->shards()) first_ids_.push_back(first_ids_.back() + shard.records);
-  }
-
-  Result<void> describe() {
-    DOVETAIL_ASSIGN(auto first, RecordReader::open(*listing_.dataset, listing_.shares.front().shard));
-    const ShardDescription& shard = first.shard();
-    record_type_ = shard.record_type;
-    metadata_ = shard.metadata;
-    if (shard.schema.empty()) return {};
-    auto schema = parse_schema(shard.schema);
-    if (!schema) return schema.error().in_file(listing_.path_of(0));
-    schema_ = std::move(*schema);
-    return {};
-  }
-
-  Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression /*none*/) override {
-    const ShardShare& share = listing_.shares[file];
-    DOVETAIL_ASSIGN(auto reader, RecordReader::open(*listing_.dataset, share.shard));
-    const Selection selection{share,           listing_.files[file].size, first_ids_[share.shard],
-                              options_.sample, options_.sample_seed,      options_.max_record_bytes};
-    return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(reader), bytes.path(), selection));
-  }
-  std::string record_type() const override { return record_type_; }
-  std::map<std::string, std::string> metadata() const override { return metadata_; }
-  std::optional<Schema> schema() const override { return schema_; }
-
- private:
-  const SourceListing& listing_;
-  const SourceOptions& options_;
-  std::vector<std::uint64_t> first_ids_;  // id of the first record of each shard
-  std::string record_type_;
-  std::map<std::string, std::string> metadata_;
-  std::optional<Schema> schema_;
-};
-
 }  // namespace
 
 bool is_sampled(std::uint64_t id, double fraction, std::uint64_t seed) noexcept {
@@ -216,16 +177,32 @@ Result<SourceListing> list_dataset(const std::string& path, const SourceOptions&
   return listing;
 }
 
-Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options) {
+Result<FileOpener> make_shard_opener(const SourceListing& listing, const SourceOptions& options) {
   if (options.records == RecordForm::example) {
     return Error(Errc::invalid_option,
                  "records of a dataset are taken unchanged; --records example does not apply; for features of JSON, " +
                      std::string(format::kJsonRemedy))
         .in_file(listing.dataset->path());
   }
-  auto opener = std::make_unique<ShardOpener>(listing, options);
-  DOVETAIL_TRY(opener->describe());
-  return std::unique_ptr<FileOpener>(std::move(opener));
+  DOVETAIL_ASSIGN(const auto first, RecordReader::open(*listing.dataset, listing.shares.front().shard));
+  const ShardDescription& shard = first.shard();
+  FileOpener opener{.record_type = shard.record_type, .metadata = shard.metadata};
+  if (!shard.schema.empty()) {
+    auto schema = parse_schema(shard.schema);
+    if (!schema) return schema.error().in_file(listing.path_of(0));
+    opener.schema = std::move(*schema);
+  }
+  std::vector<std::uint64_t> first_ids = {0};  // id of the first record of each shard
+  for (const ShardInfo& info : listing.dataset->shards()) first_ids.push_back(first_ids.back() + info.records);
+  opener.open = [&listing, &options, first_ids = std::move(first_ids)](
+                    std::size_t file, SourceFile bytes, Compression /*none*/) -> Result<std::unique_ptr<FileRecords>> {
+    const ShardShare& share = listing.shares[file];
+    DOVETAIL_ASSIGN(auto reader, RecordReader::open(*listing.dataset, share.shard));
+    const Selection selection{share,          listing.files[file].size, first_ids[share.shard],
+                              options.sample, options.sample_seed,      options.max_record_bytes};
+    return std::make_unique<ShardRecords>(std::move(reader), bytes.path(), selection);
+  };
+  return opener;
 }
 
 Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes) {

@@ -263,21 +263,6 @@ class TarRecords final : public FileRecords {
   bool rest_is_bad_ = false;  // further members of that record may follow
 };
 
-class TarOpener final : public FileOpener {
- public:
-  explicit TarOpener(const SourceOptions& options) : options_(options) {}
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    std::string path = bytes.path();
-    DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(bytes), compression));
-    DOVETAIL_ASSIGN(auto tar, TarReader::open(path, std::move(stream)));
-    return std::unique_ptr<FileRecords>(std::make_unique<TarRecords>(std::move(path), std::move(tar), options_));
-  }
-  bool makes_examples() const override { return options_.records != RecordForm::raw; }
-
- private:
-  const SourceOptions& options_;
-};
-
 }  // namespace
 
 MemberName split_member_name(std::string_view name) {
@@ -287,8 +272,15 @@ MemberName split_member_name(std::string_view name) {
   return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};
 }
 
-std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options) {
-  return std::make_unique<TarOpener>(options);
+FileOpener make_tar_opener(const SourceOptions& options) {
+  const auto open = [&options](std::size_t /*file*/, SourceFile bytes,
+                               Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    std::string path = bytes.path();
+    DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(bytes), compression));
+    DOVETAIL_ASSIGN(auto tar, TarReader::open(path, std::move(stream)));
+    return std::make_unique<TarRecords>(std::move(path), std::move(tar), options);
+  };
+  return {.open = open, .makes_examples = options.records != RecordForm::raw};
 }
 
 }  // namespace dovetail::detail

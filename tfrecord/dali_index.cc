@@ -6,8 +6,9 @@
 
 #include "format/text/number_text.h"
 #include "format/try.h"
+#include "sources/bytes/line_scanner.h"
 #include "sources/bytes/source_file.h"
-#include "sources/openers.h"
+#include "sources/scanned_file.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -39,9 +40,8 @@ std::string words(std::uint64_t offset, std::uint64_t bytes) {
 
 Result<DaliIndexCheck> DaliIndexCheck::open(const std::string& path) {
   DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
-  auto opener = make_plain_opener(SourceFormat::lines, kMaxLineBytes);
-  DOVETAIL_ASSIGN(auto lines, opener->open(0, std::move(file), Compression::none));
-  return DaliIndexCheck(path, std::move(opener), std::move(lines));
+  DOVETAIL_ASSIGN(auto lines, scan_file(std::move(file), Compression::none, LineScanner(kMaxLineBytes)));
+  return DaliIndexCheck(path, std::move(lines));
 }
 
 Error DaliIndexCheck::disagrees(const std::string& what) const {

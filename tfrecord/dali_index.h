@@ -29,12 +29,11 @@ class DaliIndexCheck {
   Result<void> expect_end();
 
  private:
-  DaliIndexCheck(std::string path, std::unique_ptr<FileOpener> opener, std::unique_ptr<FileRecords> lines)
-      : path_(std::move(path)), opener_(std::move(opener)), lines_(std::move(lines)) {}
+  DaliIndexCheck(std::string path, std::unique_ptr<FileRecords> lines)
+      : path_(std::move(path)), lines_(std::move(lines)) {}
   Error disagrees(const std::string& what) const;
 
   std::string path_;
-  std::unique_ptr<FileOpener> opener_;
   std::unique_ptr<FileRecords> lines_;
   std::uint64_t line_ = 0;
 };
