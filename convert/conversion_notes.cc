@@ -5,12 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <numeric>
 #include <optional>
 
 #include "format/block_bounds.h"
 #include "format/text/count_of.h"
-#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 
 namespace dovetail::detail {
@@ -19,44 +17,26 @@ namespace {
 
 /// Folders are packed in order, so each shard has records of few classes.
 std::optional<std::string> class_order(const ConvertReport& report, bool shuffled) {
-  constexpr std::uint64_t kMostRows = 32;
   const bool several = std::any_of(report.sources.begin(), report.sources.end(),
                                    [](const ConvertedSource& source) { return source.classes.size() > 1; });
   if (shuffled || !several) return std::nullopt;
-  const std::string text = "the shards hold one class after the other; --shuffle packs in random order";
-  if (report.datasets.empty()) return text;  // a part is no dataset yet
-  const auto records_of = [](const DatasetInfo& dataset) {
-    return std::accumulate(dataset.shards.begin(), dataset.shards.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const ShardInfo& shard) { return sum + shard.records; });
-  };
-  const DatasetInfo& dataset = *std::max_element(  // one of a split may be empty
-      report.datasets.begin(), report.datasets.end(),
-      [&](const DatasetInfo& a, const DatasetInfo& b) { return records_of(a) < records_of(b); });
-  const std::uint64_t records = records_of(dataset);
-  return text + ", and `dovetail plan " + format::shell_path(dataset.manifest.substr(0, dataset.manifest.rfind('/'))) +
-         " --batch " + std::to_string(std::clamp<std::uint64_t>(records, 1, kMostRows)) +
-         " --shuffle-report --labels label` shows how batches mix them";
+  return "the shards hold one class after the other; --shuffle packs in random order";
 }
 
-/// The run length is derived from the first records, so larger records later make larger runs.
-std::optional<std::string> large_runs(const ConvertReport& report, std::uint64_t run_bytes) {
+/// The run length is derived from the first records. Larger records later make larger runs, and
+/// smaller ones make smaller runs, which read slower.
+std::optional<std::string> unlike_runs(const ConvertReport& report, std::uint64_t run_bytes) {
   if (run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
   const std::uint64_t records = report.datasets.front().shards.front().run_records;
-  const std::uint64_t bytes = report.raw_bytes / report.records * records;
-  if (records == 1 || bytes <= 2 * run_bytes) return std::nullopt;
-  return "a run has " + format::count_of(records, "record") + ": on average " + format::human_bytes(bytes) +
-         "; unless a few large records make up the average, lower --run-records so that readers need less memory";
-}
-
-/// Smaller records later make smaller runs, which read slower.
-std::optional<std::string> short_runs(const ConvertReport& report, std::uint64_t run_bytes) {
-  if (run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
-  const std::uint64_t records = report.datasets.front().shards.front().run_records;
+  const std::uint64_t bytes = format::mean_run_bytes(report.records, report.raw_bytes, records);
   const auto longer = format::longer_run(report.records, report.raw_bytes, records, run_bytes);
-  if (!longer) return std::nullopt;
-  return "a run has " + format::count_of(records, "record") + ": on average " +
-         format::human_bytes(format::mean_run_bytes(report.records, report.raw_bytes, records)) +
-         "; convert with --run-records " + std::to_string(*longer) + " for longer reads";
+  const bool large = records > 1 && bytes > 2 * run_bytes;
+  if (!large && !longer) return std::nullopt;
+  const std::string text =
+      "a run has " + format::count_of(records, "record") + ": on average " + format::human_bytes(bytes);
+  if (longer) return text + "; convert with --run-records " + std::to_string(*longer) + " for longer reads";
+  return text +
+         "; unless a few large records make up the average, lower --run-records so that readers need less memory";
 }
 
 /// A pattern that matches nothing in any source is misspelt or superfluous.
@@ -104,9 +84,8 @@ std::optional<std::string> empty_shards(const ConvertReport& report) {
 std::vector<std::string> conversion_notes(const ConvertReport& report, bool shuffled, std::uint64_t run_bytes) noexcept
     try {
   std::vector<std::string> notes;
-  for (const auto& note :
-       {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
-        class_order(report, shuffled), large_runs(report, run_bytes), short_runs(report, run_bytes)}) {
+  for (const auto& note : {useless_patterns(report.sources), numbers_as_bytes(report.sources), empty_shards(report),
+                           class_order(report, shuffled), unlike_runs(report, run_bytes)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

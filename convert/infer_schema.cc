@@ -20,7 +20,6 @@
 #include "format/example/example_wire.h"
 #include "format/text/count_of.h"
 #include "format/text/json_remedy.h"
-#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
@@ -63,12 +62,6 @@ std::string text_of(const FeatureStats& stats) {
   std::string text = std::string(to_text(stats.kind)) + " in " + format::count_of(records_with_values(stats), "record");
   if (stats.kind != ValueKind::ints) return text;
   return text + " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
-}
-
-/// Whether these may be numbers beyond int64: 19 or 20 digits.
-bool may_be_large_numbers(const FeatureStats& stats, const InputLine& line) {
-  return line.sources().front().format == SourceFormat::jsonl && stats.kind == ValueKind::bytes &&
-         stats.least_int >= 19 && stats.most_int <= 20;
 }
 
 /// Collects the features of all records, several shares of the line at a time.
@@ -179,22 +172,6 @@ Error no_example(const FeaturePass& pass, const InputLine& line, std::uint64_t i
   return cannot_infer(report.first_other.value_or(reason).detail());
 }
 
-/// As JSON has it: "1", 1 or 0.5.
-std::string first_value(ByteView record, const std::string& name) {
-  format::ExampleFeatures features;
-  if (!features.parse(record)) return {};
-  const format::FeatureView* const feature = features.find(name);
-  if (feature == nullptr) return {};
-  format::FeatureValues values(*feature);
-  ByteView text;
-  float real = 0;
-  std::int64_t whole = 0;
-  if (feature->kind == format::FeatureKind::bytes && values.next(text)) return shown(as_chars(text));
-  if (feature->kind == format::FeatureKind::floats && values.next(real)) return format::shortest(real);
-  if (feature->kind == format::FeatureKind::ints && values.next(whole)) return std::to_string(whole);
-  return {};
-}
-
 /// The error for a feature that needs a column and has none.
 Error no_column(const std::string& name, const std::vector<const FeatureStats*>& kinds, const InputLine& line,
                 const FeaturePass& pass) {
@@ -214,7 +191,7 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
   const bool found = *sought;
   why += "; " + std::string(to_text(rarest.kind)) + " first in ";
   if (found && cursor.line() != 0) {
-    why += "line " + std::to_string(cursor.line()) + ": " + first_value(cursor.record(), name);
+    why += "line " + std::to_string(cursor.line());
   } else {
     why += "record " + std::to_string(pass.number_of(rarest.first_record));
     if (found && !cursor.key().empty()) why += ", " + shown(cursor.key());
@@ -222,9 +199,6 @@ Error no_column(const std::string& name, const std::vector<const FeatureStats*>&
   const bool numbers = kinds.front()->kind != ValueKind::bytes;
   if (numbers) why += "; a column of both needs lists of one length, and no number beyond 2^53";
   why += numbers ? "; name the columns in a schema, or give the feature one kind" : "; give the feature one kind";
-  if (may_be_large_numbers(*kinds.front(), line)) {
-    why += ": numbers beyond int64 are bytes, so write all of them as texts";
-  }
   const Error error = cannot_infer(why);
   return found ? error.at(cursor.file(), cursor.offset()) : error;
 }

@@ -28,10 +28,8 @@ class ColumnGuesses {
       const std::string_view field = rows.field(column);
       ColumnGuess& guess = guesses_[column];
       const bool numbers = guess.any();
-      const bool inexact = guess.inexact();
       guess.look_at(is_missing(field, options_) ? std::string_view() : field);
-      if (!inexact && guess.inexact()) inexact_[column] = {place_of(field, rows), rows.path()};
-      if (numbers && guess.settled()) reasons_[column] = reason_for_bytes(column, field, rows);
+      if (numbers && guess.settled()) reasons_[column] = reason_for_bytes(field, rows);
       return guess.settled();
     });
   }
@@ -45,32 +43,17 @@ class ColumnGuesses {
   }
 
  private:
-  struct Place {
-    std::string line;
-    std::string file;
-  };
-
-  static std::string place_of(std::string_view field, const CsvRows& rows) {
-    return '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line());
-  }
-
-  // A number here is a fraction beside a whole number that a float would round, or such a whole
-  // number.
-  std::string reason_for_bytes(std::size_t column, std::string_view field, const CsvRows& rows) const {
-    std::string text = place_of(field, rows) + " of " + rows.path();
-    if (!parse_real(field)) return text;
-    const auto rounded = inexact_.find(column);
-    const bool whole = field.find_first_not_of("-0123456789") == std::string_view::npos;
-    if (whole || rounded == inexact_.end()) return text + " (a float would round it)";
-    const auto& [line, file] = rounded->second;
-    return text + " (a float would round " + line + (file == rows.path() ? "" : " of " + file) + ')';
+  static std::string reason_for_bytes(std::string_view field, const CsvRows& rows) {
+    const std::string text =
+        '"' + format::shortened(field, kShownName) + "\" in line " + std::to_string(rows.line()) + " of " + rows.path();
+    // A number makes the column bytes only beside fractions.
+    return parse_real(field) ? text + " (a float would round whole numbers of the column)" : text;
   }
 
   std::vector<std::size_t> open_;  // ascending
   const CsvOptions& options_;
   std::vector<ColumnGuess> guesses_;
   std::map<std::size_t, std::string> reasons_;
-  std::map<std::size_t, Place> inexact_;  // the first whole numbers that a float would round
 };
 
 // Limit of the bytes of names in a message.
