@@ -99,14 +99,7 @@ bool lies_in(const std::string& file, const std::string& folder) {
 // Checks early: the writer would find these errors only after searching the source, which may take
 // hours.
 Result<void> check_target(const std::string& target, bool overwrite) {
-  std::error_code failed;
-  const fs::file_type type = fs::symlink_status(target, failed).type();
-  if (type == fs::file_type::none)
-    return Error::from_errno(failed.value(), "cannot examine the target").in_file(target);
-  if (type == fs::file_type::directory)
-    return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(target);
-  if (!overwrite && type != fs::file_type::not_found)
-    return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(target);
+  DOVETAIL_TRY(detail::check_shard_target(target, overwrite));
   DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(fs::path(target).parent_path().native()));
   if (::faccessat(folder->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
   return Error::from_errno(errno, "cannot create files here").in_file(folder->path());
@@ -225,6 +218,7 @@ class DatasetRecovery {
       // A file in the place of the shard may belong to another dataset.
       const auto file_id = listed.entry ? std::optional(listed.entry->file_id) : listed.file_id;
       if (!shard || shard->tfrecord || shard->info.file_id != file_id) continue;
+      if (listed.entry && detail::holds_other_records(shard->info, *listed.entry)) continue;
       facts_.take(shard->info);
       facts_.take({shard->record_type, shard->writer, shard->metadata, shard->schema});
       for (const BlockInfo& block : shard->blocks) facts_.take(block.codec);

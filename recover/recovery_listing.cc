@@ -22,7 +22,6 @@
 #include "format/text/hex.h"
 #include "format/try.h"
 #include "recover/salvage_file.h"
-#include "recover/shard_recovery.h"
 #include "sources/bytes/names.h"
 #include "writer/dataset_files.h"
 #include "writer/file_lock.h"
@@ -159,13 +158,6 @@ void sort_candidates(Candidates& candidates) {
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
-// Returns whether a complete file has the file id of a shard, but other records. Such a file
-// belongs to another packing of the dataset with the same id.
-bool is_refuted(const std::string& path, const ShardInfo& entry) {
-  const auto found = describe_shard(path);
-  return found && !found->tfrecord && found->info.file_id == entry.file_id && holds_other_records(found->info, entry);
-}
-
 // Chooses among sorted files of one number: the finished file with a valid end, or else the first.
 // Passes over the others.
 const Candidate& choose(const std::string& folder, std::span<const Candidate> same, RecoveryListing& listing) {
@@ -212,10 +204,6 @@ Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
     if (!path && ends_recovery(path.error())) return path.error();
     ListedShard shard{.path = path ? *path : dataset.shard_path(i), .entry = dataset.shards()[i]};
     if (!path) shard.unreadable = path.error();
-    if (path && is_refuted(*path, *shard.entry)) {
-      shard.unreadable = refuted_shard();
-      listing.foreign.push_back(*path);
-    }
     listing.shards.push_back(std::move(shard));
   }
   return {};

@@ -29,7 +29,7 @@ struct RecoveryListing {
   std::vector<LostRange> lost;
   std::vector<std::string> passed_over;
   std::vector<std::string> not_shards;
-  std::vector<std::string> foreign;  ///< Files of other datasets, and of other versions of this dataset.
+  std::vector<std::string> foreign;  ///< Files of other datasets.
   bool has_manifest = false;
 };
 

@@ -28,7 +28,11 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
         .in_file(path);
   }
   DOVETAIL_TRY(shard.read_messages());
-  if (entry != nullptr && shard.is_refuted(*entry)) return refuted_shard().in_file(path);
+  if (entry != nullptr && shard.is_refuted(*entry)) {
+    return Error(Errc::manifest_mismatch,
+                 "another version of the shard, with records of its own; recover it by itself to save them")
+        .in_file(path);
+  }
   DOVETAIL_TRY(choose_blocks(shard.file_, shard.content_, checked, shard.scan_));
   return shard;
 }
@@ -161,11 +165,6 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
 
 bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept {
   return footer.records != entry.records || footer.fingerprint != entry.fingerprint;
-}
-
-Error refuted_shard() {
-  return Error(Errc::manifest_mismatch,
-               "another version of the shard, with records of its own; recover it by itself to save them");
 }
 
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {

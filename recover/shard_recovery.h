@@ -69,9 +69,6 @@ class ShardRecovery {
 /// Compares by the footer: returns whether a shard with the file id of `entry` belongs to another
 /// packing with the same dataset id.
 bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept;
-/// Returns `manifest_mismatch`, the error for such a shard.
-Error refuted_shard();
-
 /// Copies record type, schema and the user's pairs into a writer's options. Leaves out a schema
 /// that cannot be parsed, and returns an error for it.
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/record_writer.h>
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -14,22 +11,10 @@
 #include "format/try.h"
 #include "writer/block_cutter.h"
 #include "writer/shard_output.h"
+#include "writer/target.h"
 #include "writer/writer_options.h"
 
 namespace dovetail {
-
-namespace {
-
-Result<void> check_target(const std::string& path, bool overwrite) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return {};  // creating the file will report the same error
-  if (S_ISDIR(status.st_mode))
-    return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(path);
-  if (!overwrite) return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(path);
-  return {};
-}
-
-}  // namespace
 
 class RecordWriter::Impl {
  public:
@@ -122,7 +107,7 @@ Result<detail::ShardOutput> create_output(const std::string& path, WriterOptions
   const std::size_t slash = path.find_last_of('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (name.empty()) return Error(Errc::invalid_option, "path = \"" + path + "\": it must name a file");
-  DOVETAIL_TRY(check_target(path, options.overwrite));
+  DOVETAIL_TRY(detail::check_shard_target(path, options.overwrite));
 
   DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(path.substr(0, slash == std::string::npos ? 0 : slash + 1)));
   if (!options.dataset_id) options.dataset_id = DatasetId::random();

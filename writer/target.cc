@@ -195,6 +195,16 @@ Result<void> check_staging_folder(const OutputFolder& folder) {
       .in_file(folder.path());
 }
 
+Result<void> check_shard_target(const std::string& path, bool overwrite) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};  // creating the file will report the same error
+  if (S_ISDIR(status.st_mode)) {
+    return Error::from_errno(EISDIR, "this is a folder, but a shard is a file").in_file(path);
+  }
+  if (!overwrite) return Error(Errc::already_exists, "use overwrite (--overwrite) to replace it").in_file(path);
+  return {};
+}
+
 Result<bool> check_target(const std::string& target, const Overwrite& overwrite) {
   struct stat status {};
   const bool exists = ::fstatat(AT_FDCWD, target.c_str(), &status, 0) == 0;

@@ -37,6 +37,9 @@ std::string name_in_parent(const std::string& path);
 /// whose parent is not writable; the system's, also if the old dataset could not be removed.
 Result<bool> check_target(const std::string& target, const Overwrite& overwrite);
 
+/// Checks early that a shard may be written at a path. Errors: `already_exists`; EISDIR for a folder.
+Result<void> check_shard_target(const std::string& path, bool overwrite);
+
 /// Checks that a process may write into the staging folder beside a target. In a sticky folder it
 /// must not belong to another user, and it must not be a mount point. Errors: `already_exists`.
 Result<void> check_staging_folder(const OutputFolder& folder);
