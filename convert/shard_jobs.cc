@@ -42,7 +42,7 @@ std::vector<Group> unfinished_groups(const ShardWork& work) {
   return groups;
 }
 
-/// The work of one thread: a cursor that only moves forwards, and a stream for each dataset.
+/// The work of one thread: a cursor that only moves forwards, and a pipeline for each dataset.
 class ShardJob {
  public:
   ShardJob(const ShardWork& work, FailureGate& gate, ProgressMeter& meter)
@@ -50,13 +50,13 @@ class ShardJob {
 
   /// Takes groups from `next` on until none is left.
   void run(const std::vector<Group>& groups, std::atomic<std::size_t>& next, unsigned threads) {
-    auto streams = start_streams(work_, threads);
-    if (!streams) return gate_.fail(0, streams.error());
-    streams_ = std::move(*streams);
+    auto pipelines = start_pipelines(work_, threads);
+    if (!pipelines) return gate_.fail(0, pipelines.error());
+    pipelines_ = std::move(*pipelines);
     if (auto written = write_groups(groups, next); !written) gate_.fail(shard_, written.error());
-    // Finish the streams even after a failure: complete shards are worth keeping.
-    for (auto& stream : streams_) {
-      if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
+    // Finish the pipelines even after a failure: complete shards are worth keeping.
+    for (auto& pipeline : pipelines_) {
+      if (auto finished = pipeline->finish(); !finished) gate_.fail(shard_, finished.error());
     }
   }
 
@@ -73,8 +73,8 @@ class ShardJob {
   }
 
   Result<void> write_shard() {
-    for (auto& stream : streams_) {
-      DOVETAIL_TRY(stream->begin(shard_));
+    for (auto& pipeline : pipelines_) {
+      DOVETAIL_TRY(pipeline->begin_shard(shard_));
     }
     const std::uint64_t begin = work_.line->begin_of(shard_, work_.shards);
     const std::uint64_t end = work_.line->begin_of(std::uint64_t{shard_} + 1, work_.shards);
@@ -82,13 +82,13 @@ class ShardJob {
     const auto take = [this](const LineCursor& cursor) {
       work_.changed->add(cursor);
       const ByteView record = cursor.record();
-      return streams_[work_.split->output_of(cursor.key(), record)]->append(record);
+      return pipelines_[work_.split->output_of(cursor.key(), record)]->append(record);
     };
     DOVETAIL_TRY(read_range(cursor_, begin, end, meter_, stopped, take));
     if (stopped()) return {};
     work_.skips->add(cursor_.take_skips(shard_));
-    for (auto& stream : streams_) {
-      DOVETAIL_TRY(stream->end());
+    for (auto& pipeline : pipelines_) {
+      DOVETAIL_TRY(pipeline->end_shard());
     }
     return {};
   }
@@ -97,7 +97,7 @@ class ShardJob {
   FailureGate& gate_;
   ProgressMeter& meter_;
   LineCursor cursor_;
-  std::vector<std::unique_ptr<ShardStream>> streams_;
+  std::vector<std::unique_ptr<EncodePipeline>> pipelines_;
   std::uint32_t shard_ = 0;
 };
 
@@ -143,8 +143,8 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
   return tell(std::min(end, cursor.line_bytes()));
 }
 
-Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork& work, unsigned threads) {
-  std::vector<std::unique_ptr<ShardStream>> streams;
+Result<std::vector<std::unique_ptr<EncodePipeline>>> start_pipelines(const ShardWork& work, unsigned threads) {
+  std::vector<std::unique_ptr<EncodePipeline>> pipelines;
   for (std::size_t output = 0; output != work.folders.size(); ++output) {
     const auto publish = [tally = work.tally, output](FinishedShard shard) -> Result<void> {
       DOVETAIL_TRY(shard.file.publish(true));
@@ -152,14 +152,15 @@ Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork&
       tally->add(output, std::move(shard.info), number);
       return {};
     };
-    DOVETAIL_ASSIGN(auto stream, ShardStream::start(work.folders[output],
-                                                    {.shard = work.shard,
+    DOVETAIL_ASSIGN(
+        auto pipeline,
+        EncodePipeline::start(work.folders[output], {.shard = work.shard,
                                                      .threads = threads,
                                                      .queued_bytes = kQueuedBytes / work.jobs / work.folders.size(),
                                                      .on_shard = publish}));
-    streams.push_back(std::move(stream));
+    pipelines.push_back(std::move(pipeline));
   }
-  return streams;
+  return pipelines;
 }
 
 Result<void> write_shards(const ShardWork& work) {

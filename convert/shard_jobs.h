@@ -17,8 +17,8 @@
 #include "convert/shard_tally.h"
 #include "convert/workers.h"
 #include "sources/bytes/skip_count.h"
+#include "writer/encode_pipeline.h"
 #include "writer/output_folder.h"
-#include "writer/shard_stream.h"
 
 namespace dovetail::detail {
 
@@ -43,8 +43,8 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
                         const std::function<bool()>& stopped,
                         const std::function<Result<void>(const LineCursor& cursor)>& take);
 
-/// Starts a stream per dataset. Finished shards are published and counted.
-Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork& work, unsigned threads);
+/// Starts a pipeline for each dataset. Finished shards are published and counted.
+Result<std::vector<std::unique_ptr<EncodePipeline>>> start_pipelines(const ShardWork& work, unsigned threads);
 
 /// Writes the shards that the tally does not have, each from its own range of the line.
 ///

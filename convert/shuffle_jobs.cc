@@ -138,9 +138,9 @@ class SortJob {
       : work_(work), buckets_(buckets), spill_(spill), gate_(gate), meter_(meter), work_per_byte_(work_per_byte) {}
 
   void run(std::atomic<std::size_t>& next, unsigned threads) {
-    auto streams = start_streams(work_, threads);
-    if (!streams) return gate_.fail(0, streams.error());
-    streams_ = std::move(*streams);
+    auto pipelines = start_pipelines(work_, threads);
+    if (!pipelines) return gate_.fail(0, pipelines.error());
+    pipelines_ = std::move(*pipelines);
     for (std::size_t number = next.fetch_add(1); number < buckets_.missing().size(); number = next.fetch_add(1)) {
       shard_ = buckets_.missing()[number];
       if (gate_.stops(shard_)) break;
@@ -149,24 +149,24 @@ class SortJob {
         break;
       }
     }
-    // Finish the streams even after a failure: complete shards are worth keeping.
-    for (auto& stream : streams_) {
-      if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
+    // Finish the pipelines even after a failure: complete shards are worth keeping.
+    for (auto& pipeline : pipelines_) {
+      if (auto finished = pipeline->finish(); !finished) gate_.fail(shard_, finished.error());
     }
   }
 
  private:
   Result<void> write_shard(std::size_t number) {
-    for (auto& stream : streams_) {
-      DOVETAIL_TRY(stream->begin(shard_));
+    for (auto& pipeline : pipelines_) {
+      DOVETAIL_TRY(pipeline->begin_shard(shard_));
     }
     for (std::uint64_t part = 0; part != buckets_.per_shard(); ++part) {
       const auto [first, last] = buckets_.keys(number, part);
       DOVETAIL_TRY(write_bucket(number * buckets_.per_shard() + part, first, last));
       if (gate_.stops(shard_)) return {};
     }
-    for (auto& stream : streams_) {
-      DOVETAIL_TRY(stream->end());
+    for (auto& pipeline : pipelines_) {
+      DOVETAIL_TRY(pipeline->end_shard());
     }
     return {};
   }
@@ -217,7 +217,7 @@ class SortJob {
     std::uint64_t done = 0;
     for (std::size_t i = 0; i != records_.size(); ++i) {
       const LoadedRecord& record = records_[i];
-      auto appended = streams_[record.head.output]->append(ByteView(bytes_).subspan(record.offset, record.bytes));
+      auto appended = pipelines_[record.head.output]->append(ByteView(bytes_).subspan(record.offset, record.bytes));
       if (!appended) return appended;
       done += record.bytes + 1;
       if (i % kSortedPerTick != kSortedPerTick - 1 && i + 1 != records_.size()) continue;
@@ -235,7 +235,7 @@ class SortJob {
   FailureGate& gate_;
   ProgressMeter& meter_;
   double work_per_byte_;
-  std::vector<std::unique_ptr<ShardStream>> streams_;
+  std::vector<std::unique_ptr<EncodePipeline>> pipelines_;
   std::uint32_t shard_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<LoadedRecord> records_;

@@ -14,7 +14,7 @@
 #include "format/shard_encoder.h"
 #include "format/try.h"
 #include "writer/dataset_files.h"
-#include "writer/shard_stream.h"
+#include "writer/encode_pipeline.h"
 #include "writer/staging.h"
 #include "writer/writer_options.h"
 
@@ -47,9 +47,9 @@ class DatasetWriter::Impl {
       const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
       const unsigned threads = options_.encode_threads != 0 ? options_.encode_threads : cores;
       const auto on_shard = [this](detail::FinishedShard shard) { return keep(std::move(shard)); };
-      DOVETAIL_ASSIGN(stream_,
-                      detail::ShardStream::start(staging_->folder(),
-                                                 {.shard = options_.shard, .threads = threads, .on_shard = on_shard}));
+      DOVETAIL_ASSIGN(pipeline_,
+                      detail::EncodePipeline::start(
+                          staging_->folder(), {.shard = options_.shard, .threads = threads, .on_shard = on_shard}));
       return {};
     });
   }
@@ -75,7 +75,7 @@ class DatasetWriter::Impl {
     if (!is_open()) return stop_reason();
     DOVETAIL_TRY(guarded([&] { return write_all(); }));
     state_ = State::finished;
-    stream_.reset();
+    pipeline_.reset();
     staging_.reset();
     return std::move(info_);
   }
@@ -118,7 +118,7 @@ class DatasetWriter::Impl {
     while (shard_is_complete()) {
       DOVETAIL_TRY(end_shard());
     }
-    DOVETAIL_TRY(stream_->append(record));
+    DOVETAIL_TRY(pipeline_->append(record));
     ++records_;
     raw_bytes_ += record.size();
     shard_bytes_ += record.size();
@@ -140,7 +140,7 @@ class DatasetWriter::Impl {
       return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(options_.shard_bytes) +
                                              ": this makes more than " + std::to_string(kMaxShards) + " shards");
     }
-    DOVETAIL_TRY(stream_->end());
+    DOVETAIL_TRY(pipeline_->end_shard());
     ++ended_;
     shard_bytes_ = 0;
     shard_open_ = false;
@@ -156,7 +156,7 @@ class DatasetWriter::Impl {
     while (options_.shards != 0 ? ended_ < options_.shards : shard_open_) {
       DOVETAIL_TRY(end_shard());
     }
-    DOVETAIL_TRY(stream_->finish());
+    DOVETAIL_TRY(pipeline_->finish());
     info_.id = *options_.shard.dataset_id;
     info_.manifest = target_ + '/' + format::kManifestName;
     DOVETAIL_TRY(detail::write_manifest(staging_->folder(), info_.id, options_.shard.codec, info_.shards));
@@ -165,7 +165,7 @@ class DatasetWriter::Impl {
   }
 
   void remove_all() noexcept {
-    stream_.reset();
+    pipeline_.reset();
     if (staging_) staging_->remove();
   }
 
@@ -173,7 +173,7 @@ class DatasetWriter::Impl {
   const DatasetWriterOptions options_;
   std::optional<detail::Staging> staging_;  // empty once the dataset is finished
   std::string target_;
-  std::unique_ptr<detail::ShardStream> stream_;
+  std::unique_ptr<detail::EncodePipeline> pipeline_;
   DatasetInfo info_;
   State state_ = State::open;
   Error failure_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/encode_pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "format/guard_memory.h"
@@ -25,11 +26,13 @@ constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 EncodePipeline::EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings)
     : folder_(std::move(folder)),
       settings_(std::move(settings)),
+      cutter_(settings_.shard, [this](format::RawBlock& block) { return add(block); }),
       metadata_(make_metadata(settings_.shard)),
       window_(kBlocksPerJob * kJobsPerThread * settings_.threads) {}
 
 Result<std::unique_ptr<EncodePipeline>> EncodePipeline::start(std::shared_ptr<const OutputFolder> folder,
                                                               Settings settings) {
+  settings.threads = std::clamp(settings.threads, 1u, kMaxThreads);
   std::unique_ptr<EncodePipeline> pipeline(new EncodePipeline(std::move(folder), std::move(settings)));
   const WriterOptions& shard = pipeline->settings_.shard;
   DOVETAIL_ASSIGN(pipeline->pool_, OrderedPool<Job>::start(pipeline->settings_.threads,
@@ -76,12 +79,9 @@ void EncodePipeline::submit_blocks() {
   if (!next_job_.empty()) pool_->submit(std::exchange(next_job_, {}));
 }
 
-Result<void> EncodePipeline::begin_shard(std::uint32_t number) {
-  return submit(ShardBegin{number});
-}
-
-Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
-  return submit(ShardEnd{cut});
+Result<void> EncodePipeline::end_shard() {
+  DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
+  return end_shard(cut);
 }
 
 Result<void> EncodePipeline::submit(Job job) {

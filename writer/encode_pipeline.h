@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include <dovetail/bytes.h>
 #include <dovetail/error.h>
 #include <dovetail/record_writer.h>
 #include <dovetail/shard_info.h>
@@ -21,8 +22,9 @@
 
 namespace dovetail::detail {
 
-/// Turns a sequence of blocks and shard ends into shard files. Encodes on several threads, and
-/// writes in order.
+/// Turns a sequence of records and shard ends into shard files of a dataset. Encodes on several
+/// threads, and writes in order. If the run length is given, each shard depends on its own records
+/// alone.
 ///
 /// The caller's thread writes when too many blocks are in flight. The pool's threads encode and
 /// call `fdatasync`, so the end of a shard does not delay the next shard.
@@ -36,7 +38,7 @@ class EncodePipeline {
  public:
   struct Settings {
     WriterOptions shard = {};  ///< Needs `dataset_id`.
-    unsigned threads = 1;      ///< Number of encoding threads.
+    unsigned threads = 1;      ///< Number of encoding threads; at most `kMaxThreads` are started.
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
     /// Receives each shard as soon as it is synced, in order, on the caller's thread. It is not
     /// published.
@@ -46,14 +48,18 @@ class EncodePipeline {
   /// Errors: the system's, if no thread can be started.
   static Result<std::unique_ptr<EncodePipeline>> start(std::shared_ptr<const OutputFolder> folder, Settings settings);
 
-  /// Takes the records of a block, and gives the memory of an earlier block back for the next one.
-  Result<void> add(format::RawBlock& block);
   /// Sets the number of the next shard. Without this call, shards are numbered from 0. Needs: no
   /// shard is open.
-  Result<void> begin_shard(std::uint32_t number);
-  Result<void> end_shard(const ShardCut& cut);
+  Result<void> begin_shard(std::uint32_t number) { return submit(ShardBegin{number}); }
+  Result<void> append(ByteView record) { return cutter_.append(record); }
+  Result<void> end_shard();
   /// Waits until `on_shard` has received every shard that has ended. Last call.
   Result<void> finish();
+
+  // One level below, for blocks that are cut already.
+  /// Takes the records of a block, and gives the memory of an earlier block back for the next one.
+  Result<void> add(format::RawBlock& block);
+  Result<void> end_shard(const ShardCut& cut) { return submit(ShardEnd{cut}); }
 
   std::size_t window() const noexcept { return window_; }
   /// Number of blocks whose memory exists, in flight or spare.
@@ -91,6 +97,7 @@ class EncodePipeline {
 
   std::shared_ptr<const OutputFolder> folder_;
   Settings settings_;
+  BlockCutter cutter_;
   format::Metadata metadata_;
   std::size_t window_;
   std::size_t blocks_held_ = 0;

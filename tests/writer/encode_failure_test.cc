@@ -13,7 +13,7 @@
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"
 #include "tests/support/replaced_new.h"
-#include "writer/shard_stream.h"
+#include "writer/encode_pipeline.h"
 
 namespace {
 
@@ -52,20 +52,20 @@ class EncodeFailureTest : public test::FolderTest {
       published_.push_back(finished.info.name);
       return finished.file.publish(false);
     };
-    auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(),
-                                     {.shard = shard, .threads = threads, .on_shard = publish})
-                      .value();
+    auto pipeline = EncodePipeline::start(OutputFolder::open(folder_.path()).value(),
+                                          {.shard = shard, .threads = threads, .on_shard = publish})
+                        .value();
     const std::string large(2 * kLargeBytes, 'x');
     test::set_memory_rule(&is_small_or_on_the_main_thread);
     Result<void> written;
     for (std::uint32_t number = 0; number < 3 && written; ++number) {
-      written = stream->begin(number);
+      written = pipeline->begin_shard(number);
       for (int i = 0; i < 50 && written; ++i) {
-        written = stream->append(number == 1 && i == 25 ? as_bytes(large) : as_bytes("a small record"));
+        written = pipeline->append(number == 1 && i == 25 ? as_bytes(large) : as_bytes("a small record"));
       }
-      if (written) written = stream->end();
+      if (written) written = pipeline->end_shard();
     }
-    const Result<void> finished = stream->finish();
+    const Result<void> finished = pipeline->finish();
     return written ? finished : written;
   }
 
@@ -85,18 +85,19 @@ TEST_F(EncodeFailureTest, ShardsBeforeItAreKeptAndItsOwnIsNot) {
 }
 
 TEST_F(EncodeFailureTest, LargeBlocksDoNotWaitForOneAnotherOnOneThread) {
-  auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(),
-                                   {.shard = {.dataset_id = DatasetId{}},
-                                    .threads = 2,
-                                    .on_shard = [](FinishedShard finished) { return finished.file.publish(false); }})
-                    .value();
+  auto pipeline =
+      EncodePipeline::start(OutputFolder::open(folder_.path()).value(),
+                            {.shard = {.dataset_id = DatasetId{}},
+                             .threads = 2,
+                             .on_shard = [](FinishedShard finished) { return finished.file.publish(false); }})
+          .value();
   const std::string large(2 * kLargeBytes, 'x');
   test::set_memory_rule(&waits_for_a_second_thread);
-  ASSERT_TRUE(stream->begin(0));
-  ASSERT_TRUE(stream->append(as_bytes(large)));
-  ASSERT_TRUE(stream->append(as_bytes(large)));
-  ASSERT_TRUE(stream->end());
-  EXPECT_TRUE(stream->finish()) << "one thread encodes both";
+  ASSERT_TRUE(pipeline->begin_shard(0));
+  ASSERT_TRUE(pipeline->append(as_bytes(large)));
+  ASSERT_TRUE(pipeline->append(as_bytes(large)));
+  ASSERT_TRUE(pipeline->end_shard());
+  EXPECT_TRUE(pipeline->finish()) << "one thread encodes both";
 }
 
 }  // namespace
