@@ -10,14 +10,12 @@
 #include <utility>
 
 #include "convert/carried.h"
-#include "convert/conversion_notes.h"
 #include "convert/infer_schema.h"
 #include "convert/publish_parts.h"
-#include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
 #include "format/try.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 #include "writer/dataset_files.h"
 #include "writer/writer_options.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/conversion_notes.h"
+#include "convert/conversion.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -15,7 +15,7 @@
 
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 #include "sources/bytes/names.h"
 #include "sources/left_out.h"
 

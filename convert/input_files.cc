@@ -19,7 +19,7 @@
 #include <boost/system/errc.hpp>
 
 #include "format/try.h"
-#include "sources/bytes/content_hash.h"
+#include "sources/bytes/hashes.h"
 #include "sources/bytes/source_file.h"
 #include "sources/bytes/unnamed_file.h"
 #include "sources/detect.h"

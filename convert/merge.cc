@@ -7,7 +7,7 @@
 
 #include <dovetail/convert.h>
 
-#include "convert/conversion_notes.h"
+#include "convert/conversion.h"
 #include "convert/part_files.h"
 #include "convert/publish_parts.h"
 #include "format/guard_memory.h"

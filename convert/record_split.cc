@@ -8,7 +8,7 @@
 #include "format/layout.h"
 #include "format/text/number_text.h"
 #include "format/try.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 
 namespace dovetail {
 

@@ -15,6 +15,7 @@
 #include "convert/input_line.h"
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
+#include "convert/survey.h"
 #include "convert/workers.h"
 #include "sources/bytes/skip_count.h"
 #include "writer/encode_pipeline.h"
@@ -52,5 +53,15 @@ Result<std::vector<std::unique_ptr<EncodePipeline>>> start_pipelines(const Shard
 /// beginning, so every further thread would read it once more.
 /// Errors: see `convert`. Finished shards stay.
 Result<void> write_shards(const ShardWork& work);
+
+/// Writes the shards that the tally does not have, with all records of the line in shuffled order.
+///
+/// Each record has a key, see `shuffle_key`. Records are ordered by key, and shard k of S gets the
+/// keys from k * 2^64 / S on. A first pass over the line writes the records of the missing shards
+/// to buckets: ranges of keys that fit into memory. A second pass loads, sorts and writes them,
+/// shard by shard.
+/// Errors: as `write_shards`; `budget_too_small` for a record that does not fit into one thread's
+/// memory, and for too many buckets.
+Result<void> write_shuffled_shards(const ShardWork& work, const Survey& survey, std::uint64_t seed);
 
 }  // namespace dovetail::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/shuffle_jobs.h"
+#include "convert/shard_jobs.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 
 #include "convert/spill.h"
 #include "format/try.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 
 namespace dovetail::detail {
 

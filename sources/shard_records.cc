@@ -13,7 +13,7 @@
 #include "format/endian.h"
 #include "format/text/json_remedy.h"
 #include "format/try.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 #include "sources/openers.h"
 
 namespace dovetail::detail {

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "format/text/lower_case.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -184,6 +185,13 @@ struct TarReader::State {
     return {};
   }
 };
+
+MemberName split_member_name(std::string_view name) {
+  const std::size_t base = name.find_last_of('/') + 1;  // 0 if there is no slash
+  const std::size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base) return {};
+  return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};
+}
 
 TarReader::TarReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TarReader::TarReader(TarReader&&) noexcept = default;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/error.h>
@@ -20,6 +21,15 @@ struct TarMember {
   std::string name;
   RecordPlace place;  ///< Of the member's header.
 };
+
+/// Key and part of a member's name, as in WebDataset: the key is everything before the first dot of
+/// the last path component; the rest, in lower case, names the part. Both are empty if there is no
+/// dot, or nothing before it.
+struct MemberName {
+  std::string_view key;
+  std::string extension;
+};
+MemberName split_member_name(std::string_view name);
 
 /// Walks over the regular files of a tar by libarchive: ustar, pax, GNU and older ones, long names
 /// and holes included.

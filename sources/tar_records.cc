@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources/tar_records.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,7 +10,6 @@
 
 #include <boost/system/errc.hpp>
 
-#include "format/text/lower_case.h"
 #include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/decoder.h"
@@ -264,13 +261,6 @@ class TarRecords final : public FileRecords {
 };
 
 }  // namespace
-
-MemberName split_member_name(std::string_view name) {
-  const std::size_t base = name.find_last_of('/') + 1;  // 0 if there is no slash
-  const std::size_t dot = name.find('.', base);
-  if (dot == std::string_view::npos || dot == base) return {};
-  return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};
-}
 
 FileOpener make_tar_opener(const SourceOptions& options) {
   const auto open = [&options](std::size_t /*file*/, SourceFile bytes,

@@ -10,7 +10,7 @@
 #include <dovetail/error.h>
 
 #include "sources/bytes/byte_stream.h"
-#include "sources/bytes/content_hash.h"
+#include "sources/bytes/hashes.h"
 
 namespace dovetail::detail {
 

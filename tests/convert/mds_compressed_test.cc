@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sources/bytes/content_hash.h"
+#include "sources/bytes/hashes.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"

@@ -8,7 +8,7 @@
 
 #include "convert/input_line.h"
 #include "convert/spill.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 #include "tests/support/folder_fixture.h"

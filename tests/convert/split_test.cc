@@ -4,7 +4,7 @@
 #include <set>
 
 #include "convert/record_split.h"
-#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/hashes.h"
 #include "tests/convert/conversions.h"
 #include "tests/support/fails.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sources/tar_records.h"
+#include "sources/tar_reader.h"
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 
