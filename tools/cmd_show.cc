@@ -7,7 +7,6 @@
 #include <dovetail/dataset.h>
 
 #include "format/text/utf8.h"
-#include "format/text/visible.h"
 #include "format/try.h"
 #include "inspect/record_picker.h"
 #include "tools/command/arguments.h"
@@ -84,7 +83,7 @@ std::string to_text(const Dataset& dataset, const StepRows& rows) {
       const Dataset::Place place = dataset.locate(row.record.id);
       cells[2] = std::to_string(row.record.id);
       cells[4] = std::to_string(place.record);
-      cells[5] = format::visible(dataset.shards()[place.shard].name);
+      cells[5] = dataset.shards()[place.shard].name;
     }
     table.add(std::move(cells));
   }

@@ -165,7 +165,7 @@ std::string to_text(const std::vector<RankStats>& ranks) {
                                     percent(stats.trainer_idle, 1)};
     for (std::size_t state = 0; state != kStates.size(); ++state) row.push_back(percent(stats.share(state), 1));
     row.push_back(std::to_string(stats.lost_rows));
-    row.push_back(format::visible(stats.file));
+    row.push_back(stats.file);
     table.add(std::move(row));
   }
   std::string losses;

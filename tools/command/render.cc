@@ -68,16 +68,13 @@ std::string hex_dump(ByteView bytes) {
   return text;
 }
 
-void Listing::add(std::string_view name, std::string_view value) {
-  lines_.emplace_back(format::visible(name), format::visible(value));
-}
-
 std::string Listing::to_text(const Colours& colours) const {
   std::size_t width = 0;
-  for (const auto& [name, value] : lines_) width = std::max(width, name.size());
+  for (const auto& [name, value] : lines_) width = std::max(width, format::visible(name).size());
   std::string text;
   for (const auto& [name, value] : lines_) {
-    text += colours.name(name) + std::string(width - name.size() + 2, ' ') + value + '\n';
+    const std::string shown = format::visible(name);
+    text += colours.name(shown) + std::string(width - shown.size() + 2, ' ') + format::visible(value) + '\n';
   }
   return text;
 }
@@ -91,18 +88,22 @@ void Table::add(std::vector<std::string> row) {
 }
 
 std::string Table::to_text(const Colours& colours) const {
-  std::vector<std::size_t> widths(rows_.front().size(), 0);
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::vector<std::vector<std::string>> rows = rows_;
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = format::visible(row[i]);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
   }
   std::string text;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool left = text_last_ && i + 1 == row.size();
       line += (i > 0 ? "  " : "") + (left ? std::string() : std::string(widths[i] - row[i].size(), ' ')) + row[i];
     }
-    text += (&row == rows_.data() ? colours.heading(line) : line) + '\n';
+    text += (&row == rows.data() ? colours.heading(line) : line) + '\n';
   }
   return text;
 }

@@ -17,7 +17,6 @@ struct Colours {
 
   std::string heading(std::string_view text) const { return wrap("1", text); }  ///< Bold.
   std::string name(std::string_view text) const { return wrap("36", text); }    ///< Cyan.
-  std::string bar(std::string_view text) const { return wrap("34", text); }     ///< Blue.
 
  private:
   std::string wrap(std::string_view code, std::string_view text) const {
@@ -43,12 +42,13 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 /// For example "12 s", "3 min 05 s", "2 h 00 min".
 std::string duration(double seconds);
 
-/// Pairs of name and value, one per line, with values aligned. Both may be untrusted: they are
-/// escaped (format/text/visible.h).
+/// Pairs of name and value, one per line, with values aligned. Both may be untrusted: `to_text`
+/// escapes them (format/text/visible.h).
 class Listing {
  public:
-  void add(std::string_view name, std::string_view value);
+  void add(std::string_view name, std::string_view value) { lines_.emplace_back(name, value); }
   void add(std::string_view name, std::uint64_t value) { add(name, std::to_string(value)); }
+  const std::vector<std::pair<std::string, std::string>>& lines() const noexcept { return lines_; }
   std::string to_text(const Colours& colours = {}) const;
 
  private:
@@ -56,11 +56,13 @@ class Listing {
 };
 
 /// Rows under a heading. All columns are right-aligned, except the last one if `text_last`. Cells
-/// are printed unchanged: escape untrusted text first.
+/// may be untrusted: `to_text` escapes them.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading, bool text_last = false);
   void add(std::vector<std::string> row);
+  /// The heading comes first.
+  const std::vector<std::vector<std::string>>& rows() const noexcept { return rows_; }
   std::string to_text(const Colours& colours = {}) const;
 
  private:

@@ -9,9 +9,8 @@
 
 #include <dovetail/convert.h>
 
-#include "format/text/number_text.h"
 #include "format/text/utf8.h"
-#include "tools/command/render.h"
+#include "tools/command/svg.h"
 #include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
 
@@ -52,42 +51,17 @@ std::string name_of(const FeatureStats& stats, const std::string& value, const b
   return format::shortened(name, kClassNameBytes);
 }
 
-/// Rows of counts, each with its share of the records and a bar.
-class ClassRows {
- public:
-  ClassRows(std::uint64_t records, std::uint64_t most) : records_(records), most_(most) {}
-
-  void add(const std::string& name, std::uint64_t count) { add_row(name, "", count); }
-  /// Adds what is no class, if there is any.
-  void add_rest(const std::string& name, std::uint64_t count) {
-    if (count > 0) add_row(name, " class=\"rest\"", count);
-  }
-  const std::string& html() const noexcept { return html_; }
-
- private:
-  void add_row(const std::string& name, const std::string& attribute, std::uint64_t count) {
-    const double width = static_cast<double>(count) / static_cast<double>(most_) * 100;
-    html_ += "<tr" + attribute + " data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) +
-             "</th><td>" + std::to_string(count) + "</td><td>" + share_of(count, records_) +
-             "</td><td class=\"length\"><div style=\"width:" + format::fixed(width, 1) + "%\"></div></td></tr>\n";
-  }
-
-  std::uint64_t records_;
-  std::uint64_t most_;
-  std::string html_;
-};
-
 std::string class_table(const FeatureStats& stats, std::uint64_t records, const boost::json::array& names) {
   std::uint64_t others = stats.values;
   for (const TopValue& value : stats.top) others -= value.count;
   const std::uint64_t without = records - stats.values;
-  ClassRows rows(records, std::max({stats.top.front().count, others, without}));
-  for (const TopValue& value : stats.top) rows.add(name_of(stats, value.value, names), value.count);
-  rows.add_rest("others", others);
-  rows.add_rest("no value", without);
-  return "<article class=\"record classes\" data-key=\"" + html_text(stats.name) + "\"><h3>" + html_text(stats.name) +
-         " <span class=\"note\">" + std::to_string(stats.distinct) +
-         " classes</span></h3>\n<table class=\"counts\"><tbody>\n" + rows.html() + "</tbody></table></article>\n";
+  HtmlCounts counts(records, std::max({stats.top.front().count, others, without}));
+  for (const TopValue& value : stats.top) counts.add(name_of(stats, value.value, names), value.count);
+  if (others > 0) counts.add("others", others, "rest");
+  if (without > 0) counts.add("no value", without, "rest");
+  return "<article class=\"record classes\" data-key=\"" + xml_text(stats.name) + "\"><h3>" + xml_text(stats.name) +
+         " <span class=\"note\">" + std::to_string(stats.distinct) + " classes</span></h3>\n" + counts.finish() +
+         "</article>\n";
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/inspect/feature_views.h"
-#include "tools/inspect/html.h"
 
 namespace dovetail::tools {
 
@@ -45,7 +44,7 @@ std::string bars_svg(const FeatureStats& stats) {
 std::string top_html(const FeatureStats& stats) {
   std::string html;
   for (std::size_t i = 0; i < std::min(kTopShown, stats.top.size()); ++i) {
-    html += "<span class=\"top\"><code>" + html_text(shown_value(stats, stats.top[i].value)) + "</code> " +
+    html += "<span class=\"top\"><code>" + xml_text(shown_value(stats, stats.top[i].value)) + "</code> " +
             (stats.top_estimated ? "~" : "") + share_of(stats.top[i].count, stats.values) + "</span> ";
   }
   return html;
@@ -73,7 +72,7 @@ std::string ends_html(const FeatureStats& stats, bool constant) {
 
 std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
   const std::string name = format::shortened(stats.name, kCardNameBytes);
-  std::string html = "<article class=\"record feature\" data-key=\"" + html_text(name) + "\"><h3>" + html_text(name) +
+  std::string html = "<article class=\"record feature\" data-key=\"" + xml_text(name) + "\"><h3>" + xml_text(name) +
                      " <span class=\"note\">" + std::string(to_text(stats.kind)) + "</span></h3>\n";
   const bool constant = stats.least == stats.most;
   if (!stats.histogram.counts.empty() && !constant) html += bars_svg(stats);
@@ -86,7 +85,7 @@ std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
 std::string features_html(const FeaturesReport& report, const std::string& columns) {
   std::string html;
   if (!columns.empty() && columns.size() <= kMostOptionBytes) {
-    html += "<pre id=\"columns\">" + html_text(columns) + "</pre>\n";
+    html += "<pre id=\"columns\">" + xml_text(columns) + "</pre>\n";
   }
   html += "<div id=\"features\">\n";
   const std::size_t cards = std::min(kMostFeatureCards, report.features.size());

@@ -46,7 +46,7 @@ std::string spark_line(const Histogram& histogram) {
 }
 
 std::string shown_name(const std::string& name) {
-  return format::visible(format::shortened(name, kShownNameBytes));
+  return format::shortened(name, kShownNameBytes);
 }
 
 std::string values_line(const FeatureStats& stats) {
@@ -156,7 +156,8 @@ std::string to_text(const FeaturesReport& report, const Colours& colours) {
   if (!report.without_column.empty()) {
     text += "no column: ";
     const char* separator = "";
-    for (const std::string& name : report.without_column) text += std::exchange(separator, ", ") + shown_name(name);
+    for (const std::string& name : report.without_column)
+      text += std::exchange(separator, ", ") + format::visible(shown_name(name));
     text += '\n';
   }
   return text;

@@ -1,56 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/html.h"
 
-#include "format/text/utf8.h"
+#include "format/text/number_text.h"
 #include "tools/command/svg.h"
 
 namespace dovetail::tools {
 
 namespace {
 
-/// U+2400 + c is the picture of control character c, and U+2421 that of DEL.
-std::string control_picture(unsigned char c) {
-  const auto last = static_cast<char>(c == 0x7F ? 0xA1 : 0x80 + c);
-  return {'\xE2', '\x90', last};
+/// The begin of a row, with its attributes.
+std::string row_of(std::string_view key, std::string_view kind = {}) {
+  const std::string of_kind = kind.empty() ? "" : " class=\"" + std::string(kind) + '"';
+  return "<tr" + of_kind + " data-key=\"" + xml_text(key) + "\">";
+}
+
+std::string row_heading(std::string_view name) {
+  return "<th scope=\"row\">" + xml_text(name) + "</th>";
 }
 
 }  // namespace
 
-std::string html_text(std::string_view text) {
-  std::string shown;
-  for (const char c : format::to_utf8(text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
-    shown += control ? control_picture(byte) : std::string(1, c);
+std::string html_listing(std::string_view id, const Listing& listing) {
+  std::string html = "<table class=\"facts\" id=\"" + xml_text(id) + "\"><tbody>\n";
+  for (const auto& [name, value] : listing.lines()) {
+    html += row_of(name) + row_heading(name) + "<td>" + xml_text(value) + "</td></tr>\n";
   }
-  return xml_text(shown);
+  return html + "</tbody></table>\n";
 }
 
-HtmlTable::HtmlTable(std::string_view id, const std::vector<std::string_view>& heading)
-    : html_("<div class=\"wide\"><table class=\"numbers\" id=\"" + html_text(id) + "\"><thead><tr>") {
-  for (const std::string_view name : heading) html_ += "<th scope=\"col\">" + html_text(name) + "</th>";
-  html_ += "</tr></thead><tbody>\n";
+std::string html_table(std::string_view id, const Table& table) {
+  std::string html = "<div class=\"wide\"><table class=\"numbers\" id=\"" + xml_text(id) + "\"><thead><tr>";
+  for (const std::string& name : table.rows().front()) html += "<th scope=\"col\">" + xml_text(name) + "</th>";
+  html += "</tr></thead><tbody>\n";
+  for (std::size_t i = 1; i < table.rows().size(); ++i) {
+    html += row_of(table.rows()[i].front());
+    for (const std::string& cell : table.rows()[i]) html += "<td>" + xml_text(cell) + "</td>";
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
 }
 
-void HtmlTable::add(std::string_view key, const std::vector<std::string>& cells) {
-  html_ += "<tr data-key=\"" + html_text(key) + "\">";
-  for (const std::string& cell : cells) html_ += "<td>" + html_text(cell) + "</td>";
-  html_ += "</tr>\n";
+void HtmlCounts::add(std::string_view name, std::uint64_t count, std::string_view kind) {
+  const double width = static_cast<double>(count) / static_cast<double>(most_) * 100;
+  rows_ += row_of(name, kind) + row_heading(name) + "<td>" + std::to_string(count) + "</td><td>" +
+           share_of(count, whole_) + "</td><td class=\"length\">";
+  if (count > 0) rows_ += "<div style=\"width:" + format::fixed(width, 1) + "%\"></div>";
+  rows_ += "</td></tr>\n";
 }
 
-std::string HtmlTable::finish() const {
-  return html_ + "</tbody></table></div>\n";
-}
-
-HtmlFacts::HtmlFacts(std::string_view id) : html_("<table class=\"facts\" id=\"" + html_text(id) + "\"><tbody>\n") {}
-
-void HtmlFacts::add(std::string_view name, std::string_view value) {
-  html_ += "<tr data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) + "</th><td>" +
-           html_text(value) + "</td></tr>\n";
-}
-
-std::string HtmlFacts::finish() const {
-  return html_ + "</tbody></table>\n";
+std::string HtmlCounts::finish() const {
+  return "<table class=\"counts\"><tbody>\n" + rows_ + "</tbody></table>\n";
 }
 
 }  // namespace dovetail::tools

@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of an HTML page. All untrusted text goes through `html_text`.
+// Parts of an HTML page. All text goes through `xml_text`. Rows have their name as `data-key`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "tools/command/render.h"
 
 namespace dovetail::tools {
 
-/// Text for the body or for an attribute in double quotes: markup is escaped, control characters
-/// are shown as their pictures, and invalid UTF-8 becomes U+FFFD. Line breaks and tabs stay.
-std::string html_text(std::string_view text);
-
-/// A table with numbers in all columns except the last, which has text, as in `Table`.
-class HtmlTable {
- public:
-  HtmlTable(std::string_view id, const std::vector<std::string_view>& heading);
-  /// The cells are text. `key` becomes the attribute `data-key` of the row.
-  void add(std::string_view key, const std::vector<std::string>& cells);
-  std::string finish() const;
-
- private:
-  std::string html_;
-};
-
 /// Names and values, one pair per row.
-class HtmlFacts {
+std::string html_listing(std::string_view id, const Listing& listing);
+
+/// A table with numbers in all columns except the last, which has text.
+std::string html_table(std::string_view id, const Table& table);
+
+/// Counts, each with its share of a whole and a bar.
+class HtmlCounts {
  public:
-  explicit HtmlFacts(std::string_view id);
-  void add(std::string_view name, std::string_view value);
+  /// The bar of `most` has the full length. Needs: `most > 0`.
+  HtmlCounts(std::uint64_t whole, std::uint64_t most) : whole_(whole), most_(most) {}
+
+  /// `kind` is a class of the style sheet.
+  void add(std::string_view name, std::uint64_t count, std::string_view kind = {});
   std::string finish() const;
 
  private:
-  std::string html_;
+  std::uint64_t whole_;
+  std::uint64_t most_;
+  std::string rows_;
 };
 
 }  // namespace dovetail::tools

@@ -5,10 +5,8 @@
 #include <utility>
 
 #include "format/text/count_of.h"
-#include "format/text/number_text.h"
 #include "format/try.h"
 #include "inspect/open_input.h"
-#include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/command/text_file.h"
 #include "tools/inspect/block_map.h"
@@ -29,110 +27,25 @@ constexpr std::size_t kMostCells = 2048;
 constexpr std::size_t kMostImageBytes = std::size_t{8} << 20;  // of all images
 constexpr std::size_t kMostShards = 1000;
 
-std::string both(std::uint64_t bytes) {
-  return format::human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
-}
-
 std::string section(std::string_view title, std::string_view note, std::string_view content) {
   std::string html = "<section>\n<h2>" + std::string(title) + "</h2>\n";
-  if (!note.empty()) html += "<p class=\"note\">" + html_text(note) + "</p>\n";
+  if (!note.empty()) html += "<p class=\"note\">" + xml_text(note) + "</p>\n";
   return html + std::string(content) + "</section>\n";
 }
 
 std::string facts(const inspect::Inspection& inspection) {
-  HtmlFacts facts("facts");
-  facts.add("path", inspection.path);
-  facts.add("format", inspection.format);
-  facts.add("records", std::to_string(inspection.records));
-  facts.add("smallest record", format::count_of(inspection.min_record_bytes, "byte"));
-  facts.add("largest record", format::count_of(inspection.max_record_bytes, "byte"));
-  facts.add("payload", payload_text(inspection.survey.payloads));
-  facts.add("raw", both(inspection.raw_bytes));
-  facts.add("stored", both(inspection.stored_bytes));
-  if (inspection.foreign) {
-    facts.add("files", std::to_string(inspection.files));
-    facts.add("compression", inspection.compression);
-    return facts.finish();
-  }
-  facts.add("shards", std::to_string(inspection.shards.size()));
-  facts.add("blocks", std::to_string(inspection.blocks));
-  facts.add("fingerprint", inspection.fingerprint);
-  facts.add("manifest", inspection.has_manifest ? "yes" : "no");
-  if (inspection.shards.empty()) return facts.finish();
-  const ShardDescription& first = inspection.shards.front();
-  facts.add("records per run", run_text(inspection));
-  facts.add("version", inspect::version_text(first));
-  facts.add("dataset id", first.dataset_id.to_hex());
-  facts.add("record type", first.record_type);
-  if (!first.schema.empty()) facts.add("schema", first.schema);
-  facts.add("writer", first.writer);
-  for (const auto& [key, value] : first.metadata) facts.add("meta " + key, beginning_of(value));
-  return facts.finish();
-}
-
-/// The start of a bar of the histogram, for example "512", "4 K", "2 M".
-std::string short_size(std::uint64_t bytes) {
-  constexpr std::string_view kUnits = " KMGTPE";
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < kUnits.size(); bytes /= 1024) ++unit;
-  return std::to_string(bytes) + (unit == 0 ? "" : ' ' + std::string(1, kUnits[unit]));
-}
-
-std::string sizes_svg(const inspect::SizeHistogram& sizes) {
-  constexpr double kMostWidth = 960;
-  constexpr double kHeight = 180;
-  const std::vector<inspect::SizeHistogram::Bucket> buckets = sizes.buckets();
-  const auto bars = static_cast<double>(std::max<std::size_t>(buckets.size(), 1));
-  const double step = std::min(90.0, kMostWidth / bars);
-  Svg svg(step * bars, "Records by size");
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const inspect::SizeHistogram::Bucket& bucket = buckets[i];
-    const double share =
-        static_cast<double>(bucket.records) / static_cast<double>(std::max<std::uint64_t>(sizes.most(), 1));
-    const double height = bucket.records == 0 ? 0 : std::max(1.5, share * kHeight);
-    const double x = static_cast<double>(i) * step;
-    const double middle = x + step / 2;
-    svg.rect(x + 2, 20 + kHeight - height, step - 4, height, "", "bar",
-             range_text(bucket) + " bytes: " + format::count_of(bucket.records, "record"));
-    const Svg::TextStyle style{.size = 11, .anchor = Svg::Anchor::middle, .colour = "currentColor"};
-    if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, share_of(bucket.records, sizes.records()), style);
-    svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
-  }
-  // A narrow window scrolls the drawing; smaller, its text could not be read.
-  return "<div style=\"width:" + format::fixed(step * bars, 0) + "px\">" + svg.finish_inline(kHeight + 44) + "</div>";
+  Listing listing;
+  listing.add("path", inspection.path);
+  add_facts(inspection, listing);
+  return section("Structure", "", html_listing("facts", listing));
 }
 
 std::string sizes(const inspect::RecordSurvey& survey) {
-  HtmlTable table("sizes", {"bytes", "records", "share", ""});
+  HtmlCounts counts(survey.sizes.records(), std::max<std::uint64_t>(survey.sizes.most(), 1));
   for (const inspect::SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
-    table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
-                                            share_of(bucket.records, survey.sizes.records()), ""});
+    counts.add(range_text(bucket) + " B", bucket.records);
   }
-  return section("Record sizes", "by powers of two; the label of a bar is its smallest size; " + sizes_note(survey),
-                 "<div id=\"size-bars\" class=\"wide\">" + sizes_svg(survey.sizes) +
-                     "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
-}
-
-std::string payloads(const inspect::PayloadCounts& payloads) {
-  HtmlTable table("payloads", {"records", "share", "payload"});
-  for (const auto& [payload, count] : payloads.by_count()) {
-    table.add(to_string(payload),
-              {std::to_string(count), share_of(count, payloads.total()), std::string(describe(payload))});
-  }
-  return section("Payload", "guessed from the bytes of " + format::count_of(payloads.total(), "record"),
-                 table.finish());
-}
-
-std::string codecs(const inspect::Inspection& inspection) {
-  HtmlTable table("codecs", {"blocks", "share of bytes", "raw", "stored", "codec"});
-  const auto add = [&](std::string_view key, std::string_view name, const inspect::Inspection::CodecShare& share) {
-    table.add(key, {std::to_string(share.blocks), share_of(share.raw_bytes, inspection.raw_bytes),
-                    format::human_bytes(share.raw_bytes), format::human_bytes(share.stored_bytes), std::string(name)});
-  };
-  add("none", "not compressed", inspection.plain);
-  add("snappy", "Snappy", inspection.snappy);
-  add("zstd", "zstd", inspection.zstd);
-  return section("Codecs", "", table.finish());
+  return section("Record sizes", sizes_note(survey), "<div id=\"sizes\">" + counts.finish() + "</div>\n");
 }
 
 std::string block_map(const inspect::Inspection& inspection) {
@@ -152,18 +65,10 @@ std::string block_map(const inspect::Inspection& inspection) {
 }
 
 std::string shards(const inspect::Inspection& inspection) {
-  HtmlTable table("shards", {"shard", "records", "run", "blocks", "raw", "file", "name"});
-  const std::size_t shown = std::min(kMostShards, inspection.shards.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const ShardInfo& info = inspection.shards[i].info;
-    table.add(std::to_string(i), {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-                                  std::to_string(info.blocks), format::human_bytes(info.raw_bytes),
-                                  format::human_bytes(info.file_bytes), info.name});
-  }
-  const std::string note = shown == inspection.shards.size() ? std::string()
-                                                             : "the first " + std::to_string(shown) + " of " +
-                                                                   std::to_string(inspection.shards.size());
-  return section("Shards", note, table.finish());
+  const std::size_t all = inspection.shards.size();
+  const std::string note =
+      all <= kMostShards ? "" : "the first " + std::to_string(kMostShards) + " of " + std::to_string(all);
+  return section("Shards", note, html_table("shards", shards_table(inspection, kMostShards)));
 }
 
 /// The section of features. `all` is true if the statistics cover all records, false for a sample.
@@ -186,14 +91,14 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
     note += "; left out: " + format::count_of(records.cards.images_left_out(), "image");
   }
   std::string html = records.cards.html();
-  if (!records.trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + html_text(records.trouble) + "</p>\n";
+  if (!records.trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + xml_text(records.trouble) + "</p>\n";
   return section("Records", note, "<div id=\"records\">\n" + html + "</div>\n");
 }
 
 /// A self-contained page without scripts, other files or network access. Its tables have ids, and
 /// their rows have `data-key`.
 std::string page_html(const inspect::Inspection& inspection, const PageRecords& records) {
-  const std::string name = html_text(page_title(inspection));
+  const std::string name = xml_text(page_title(inspection));
   // The policy is a second line of defence, in case hostile text gets through the escaping.
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -209,8 +114,8 @@ std::string page_html(const inspect::Inspection& inspection, const PageRecords& 
     html += section("Classes", "records by the values of a feature; shares are of all records", counts);
   }
   html += cards(records, inspection.records);
-  html += section("Structure", "", facts(inspection)) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
-  if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
+  html += facts(inspection) + sizes(inspection.survey);
+  if (!inspection.foreign) html += block_map(inspection) + shards(inspection);
   return html + "<footer class=\"note\">made by <code>dovetail inspect --html</code></footer>\n</body>\n</html>\n";
 }
 

@@ -2,6 +2,7 @@
 // An inspection as text. The page shares its phrases.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "inspect/inspection.h"
@@ -11,8 +12,11 @@ namespace dovetail::tools {
 
 std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours);
 
-/// A value of metadata, cut if it is long. `--json` has all of it.
-std::string beginning_of(const std::string& value);
+/// Format, counts, bytes, payload, codecs, ids and metadata.
+void add_facts(const inspect::Inspection& inspection, Listing& listing);
+
+/// The first `most` shards.
+Table shards_table(const inspect::Inspection& inspection, std::size_t most = ~std::size_t{0});
 
 /// For example "64 - 127", or one number.
 std::string range_text(const inspect::SizeHistogram::Bucket& bucket);
@@ -23,14 +27,5 @@ std::string sizes_note(const inspect::RecordSurvey& survey);
 /// A line, for example "damaged: 3 of 64 records in the sample cannot be read: ...". Empty if all
 /// were read.
 std::string damage_text(const inspect::Inspection& inspection);
-
-/// For example "tf.train.Example; of 64 records examined: 60 tf.train.Example, 4 other bytes".
-std::string payload_text(const inspect::PayloadCounts& payloads);
-
-/// Blocks and bytes of one codec, and its share of the raw bytes.
-std::string share_text(const inspect::Inspection::CodecShare& share, const inspect::Inspection& inspection);
-
-/// Records per run; a range if shards differ. Needs: at least one shard.
-std::string run_text(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

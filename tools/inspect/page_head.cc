@@ -14,7 +14,7 @@
 #include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "tools/command/render.h"
-#include "tools/inspect/html.h"
+#include "tools/command/svg.h"
 
 namespace dovetail::tools {
 
@@ -115,7 +115,7 @@ std::string shell(const std::string& path, std::uint64_t batch, const std::optio
 
 std::string program(std::string_view language, std::string_view text, bool open) {
   return "<details" + std::string(open ? " open" : "") + "><summary>" + std::string(language) +
-         "</summary>\n<pre class=\"program\" data-language=\"" + std::string(language) + "\">" + html_text(text) +
+         "</summary>\n<pre class=\"program\" data-language=\"" + std::string(language) + "\">" + xml_text(text) +
          "</pre></details>\n";
 }
 
@@ -130,12 +130,12 @@ std::string page_title(const inspect::Inspection& inspection) {
 }
 
 std::string head_html(const inspect::Inspection& inspection) {
-  std::string html = "<header>\n<h1>" + html_text(page_title(inspection)) + "</h1>\n";
+  std::string html = "<header>\n<h1>" + xml_text(page_title(inspection)) + "</h1>\n";
   if (const std::string text = metadata_of(inspection, {"description"}, kMostDescriptionBytes); !text.empty()) {
-    html += "<p class=\"description\">" + html_text(text) + "</p>\n";
+    html += "<p class=\"description\">" + xml_text(text) + "</p>\n";
   }
   html += "<p class=\"badges\">";
-  const auto badge = [&](const std::string& text) { html += "<span>" + html_text(text) + "</span> "; };
+  const auto badge = [&](const std::string& text) { html += "<span>" + xml_text(text) + "</span> "; };
   badge(format::count_of(inspection.records, "record"));
   badge(format::human_bytes(inspection.stored_bytes) + " stored");
   if (const std::string licence = metadata_of(inspection, {"licence", "license"}); !licence.empty()) {

@@ -9,7 +9,7 @@
 #include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "tools/command/render.h"
-#include "tools/inspect/html.h"
+#include "tools/command/svg.h"
 #include "tools/records/record_json.h"
 
 namespace dovetail::tools {
@@ -96,8 +96,8 @@ void RecordCards::add(const PlacedRecord& record) {
            "\" data-id=\"" + id + "\" data-payload=\"" + std::string(to_string(payload)) + "\">\n<h3>Record " + id +
            "</h3>\n";
   const std::string caption = is_example && has_image ? caption_of(features) : "";
-  if (!caption.empty()) html_ += "<p class=\"caption\">" + html_text(caption) + "</p>\n";
-  const std::string note = "<p class=\"note\">" + html_text(describe(payload, record.bytes)) + "; " +
+  if (!caption.empty()) html_ += "<p class=\"caption\">" + xml_text(caption) + "</p>\n";
+  const std::string note = "<p class=\"note\">" + xml_text(describe(payload, record.bytes)) + "; " +
                            format::human_bytes(record.bytes.size()) + "; shard " + std::to_string(record.shard) +
                            ", record " + std::to_string(record.record) + " there</p>\n";
   if (!is_example || !has_image) html_ += note;
@@ -122,7 +122,7 @@ void RecordCards::add(const PlacedRecord& record) {
 void RecordCards::add_image(ByteView image, inspect::Payload payload, const std::string& name) {
   const std::uint64_t pixels = pixels_of(payload, image);
   if (image.size() > image_bytes_left_ || pixels > std::min(pixels_left_, kMostPixelsOfOne)) {
-    html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " +
+    html_ += "<p class=\"note left-out\">" + xml_text(describe(payload, image)) + ", " +
              format::human_bytes(image.size()) + ": left out, to keep the page small</p>\n";
     ++images_left_out_;
     return;
@@ -130,7 +130,7 @@ void RecordCards::add_image(ByteView image, inspect::Payload payload, const std:
   image_bytes_left_ -= image.size();
   pixels_left_ -= pixels;
   ++images_;
-  html_ += "<img class=\"thumb\" alt=\"" + html_text(name) + "\" title=\"" + html_text(describe(payload, image)) +
+  html_ += "<img class=\"thumb\" alt=\"" + xml_text(name) + "\" title=\"" + xml_text(describe(payload, image)) +
            "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + format::to_base64(image) + "\">\n";
 }
 
@@ -141,7 +141,7 @@ void RecordCards::add_features(const format::ExampleFeatures& features) {
       "<th scope=\"col\">values</th><th scope=\"col\"></th></tr></thead><tbody>\n";
   const std::size_t shown = std::min(kMostFeatures, features.all().size());
   for (const format::FeatureView& feature : features.all().first(shown)) {
-    const std::string name = html_text(format::utf8_prefix(feature.name, kValueTextBytes));
+    const std::string name = xml_text(format::utf8_prefix(feature.name, kValueTextBytes));
     html_ += "<tr data-key=\"" + name + "\"><td>" + name + "</td><td>" + format::to_text(feature.kind) + "</td><td>" +
              std::to_string(feature.count) + "</td><td>";
     if (feature.kind == format::FeatureKind::bytes) {
@@ -154,7 +154,7 @@ void RecordCards::add_features(const format::ExampleFeatures& features) {
     } else {
       std::string text;
       append_values(text, feature, kMostValues);
-      html_ += "<code>" + html_text(text) + "</code>";
+      html_ += "<code>" + xml_text(text) + "</code>";
     }
     html_ += "</td></tr>\n";
   }
@@ -167,29 +167,29 @@ void RecordCards::add_bytes_value(ByteView value) {
   if (payload == inspect::Payload::text || payload == inspect::Payload::json || payload == inspect::Payload::empty) {
     const std::string_view text = as_chars(value);
     const std::string_view shown = format::utf8_prefix(text, kValueTextBytes);
-    html_ += "<q>" + html_text(shown) + "</q>";
+    html_ += "<q>" + xml_text(shown) + "</q>";
     if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
     return;
   }
   if (!image_type(payload).empty()) {
-    html_ += "<span class=\"note\">" + html_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) +
+    html_ += "<span class=\"note\">" + xml_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) +
              "</span> ";
     return;
   }
   html_ += "<code>" + format::hex(value.first(std::min(kValueHexBytes, value.size()))) +
            (value.size() > kValueHexBytes ? "\xE2\x80\xA6" : "") + "</code> <span class=\"note\">" +
-           html_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) + "</span> ";
+           xml_text(describe(payload, value)) + ", " + format::human_bytes(value.size()) + "</span> ";
 }
 
 void RecordCards::add_text(std::string_view text) {
   const std::string_view shown = format::utf8_prefix(text, kTextBytes);
-  html_ += "<pre>" + html_text(shown) + "</pre>\n";
+  html_ += "<pre>" + xml_text(shown) + "</pre>\n";
   if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
 }
 
 void RecordCards::add_dump(ByteView bytes) {
   const ByteView shown = bytes.first(std::min(kDumpBytes, bytes.size()));
-  html_ += "<pre>" + html_text(hex_dump(shown)) + "</pre>\n";
+  html_ += "<pre>" + xml_text(hex_dump(shown)) + "</pre>\n";
   if (shown.size() < bytes.size()) html_ += more(bytes.size() - shown.size(), "bytes");
 }
 
