@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "format/text/count_of.h"
 #include "tools/command/progress.h"
 
 namespace dovetail::tools {
@@ -57,14 +56,6 @@ TEST(RenderTest, DurationsHaveTwoUnitsAtMost) {
 TEST(ProgressTest, SaysRecordsBytesRateAndTimeLeft) {
   EXPECT_EQ(progress_text("reading", 10, 2048, 0.25, 2), "reading: 10 records, 2.0 KiB, 1.0 KiB/s, 25 %, 6 s left");
   EXPECT_EQ(progress_text("reading", 10, 2048, 1, 2), "reading: 10 records, 2.0 KiB, 1.0 KiB/s, 100 %, 0 s left");
-}
-
-TEST(CountTest, OneOfAThingIsNoPlural) {
-  EXPECT_EQ(format::count_of(0, "file"), "0 files");
-  EXPECT_EQ(format::count_of(1, "file"), "1 file");
-  EXPECT_EQ(format::count_of(2, "file"), "2 files");
-  EXPECT_EQ(format::count_of(1, "batch", "batches"), "1 batch");
-  EXPECT_EQ(format::count_of(11, "batch", "batches"), "11 batches");
 }
 
 TEST(ProgressTest, LeavesOutWhatIsNotKnown) {
