@@ -2,7 +2,6 @@
 #include "tools/command/pager.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +11,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <vector>
-
-extern char** environ;
 
 namespace dovetail::tools {
 
@@ -52,49 +48,23 @@ bool is_there(std::string_view command) {
   }
 }
 
-/// Options for less: exit at once if all fits on the screen, pass colours on, leave the text on the
-/// screen.
-constexpr std::string_view kLess = "LESS=FRX";
-
-std::vector<char*> pager_environment(std::string& less) {
-  std::vector<char*> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.push_back(*entry);
-  if (variable("LESS") == nullptr) all.push_back(less.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 bool shows_colours(bool paged) {
   if (is_set("NO_COLOR") || !is_set("TERM") || std::string_view(variable("TERM")) == "dumb") return false;
   const char* const less = variable("LESS");
   return !paged || less == nullptr || std::string_view(less).find_first_of("rR") != std::string_view::npos;
 }
 
-/// Starts a shell with the command. Returns 0 or the error.
-int spawn(const char* command, int input, ::pid_t& process) {
-  ::posix_spawn_file_actions_t files;
-  ::posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+/// Becomes a shell that runs the command. Needs: this is a new process.
+[[noreturn]] void run_shell(const char* command, int input) {
+  ::dup2(input, STDIN_FILENO);
   // This program ignores both signals. A pager that inherited that would not end when its own
   // output is closed.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGPIPE);
-  sigaddset(&signals, SIGXFSZ);
-  ::posix_spawnattr_setsigdefault(&attributes, &signals);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  std::string shell = "sh";
-  std::string flag = "-c";
-  std::string text = command;
-  std::string less(kLess);
-  const std::array<char*, 4> arguments{shell.data(), flag.data(), text.data(), nullptr};
-  const std::vector<char*> environment = pager_environment(less);
-  const int failure = ::posix_spawn(&process, "/bin/sh", &files, &attributes, arguments.data(), environment.data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  return failure;
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
+  // Exit at once if all fits on the screen, pass colours on, leave the text on the screen.
+  ::setenv("LESS", "FRX", /*overwrite=*/0);
+  ::execl("/bin/sh", "sh", "-c", command, nullptr);
+  ::_exit(127);
 }
 
 }  // namespace
@@ -110,13 +80,13 @@ void Pager::start(const char* command) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
   terminal_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (terminal_ >= 0 && spawn(command, ends[0], pager_) == 0) {
+  if (terminal_ >= 0) pager_ = ::fork();
+  if (pager_ == 0) run_shell(command, ends[0]);
+  if (pager_ > 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     // Only the pager reacts to the keyboard. When it ends, the pipe closes, and this program ends
     // as well.
     std::signal(SIGINT, SIG_IGN);
-  } else {
-    pager_ = -1;
   }
   ::close(ends[0]);
   ::close(ends[1]);
