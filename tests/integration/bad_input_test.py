@@ -330,8 +330,8 @@ class RequestsTest(CommandTest):
                 with self.subTest(command=command, given=given):
                     self.assert_fails(USAGE, command, self.dataset, *given, says="--batch is required")
 
-    def test_all_missing_arguments_are_named_at_once(self):
-        for given, says in (("recover", "SRC and DST are required"), ("recover a", "DST is required"),
+    def test_a_missing_argument_is_named(self):
+        for given, says in (("recover", "SRC is required"), ("recover a", "DST is required"),
                             ("show --step 1", "PATH is required")):
             with self.subTest(given=given):
                 self.assert_fails(USAGE, *given.split(), says=says)

@@ -21,13 +21,6 @@ namespace dovetail::tools {
 
 namespace {
 
-/// CLI11 reads "-1" as the largest unsigned number.
-const CLI::Validator& not_negative() {
-  static const CLI::Validator validator(
-      [](std::string& text) { return text.starts_with('-') ? "'" + text + "' is negative" : std::string(); }, "");
-  return validator;
-}
-
 template <class Value>
 struct TypeOf {
   using Type = Value;
@@ -37,45 +30,38 @@ struct TypeOf<std::optional<Value>> {
   using Type = Value;
 };
 
-/// Gives a better message than CLI11's "could not convert". Takes "010" as 10; to CLI11 it would be
-/// 8.
+/// The factor of a suffix of sizes, such as K, KB or KiB; 0 for any other text.
+std::uint64_t factor_of(std::string suffix) {
+  constexpr std::string_view kPrefixes = "kmgtpe";
+  suffix = CLI::detail::to_lower(suffix);
+  if (suffix.empty() || suffix == "b") return 1;
+  const std::size_t prefix = kPrefixes.find(suffix.front());
+  const std::string unit = suffix.substr(1);
+  if (prefix == kPrefixes.npos || (!unit.empty() && unit != "b" && unit != "ib")) return 0;
+  return std::uint64_t{1} << 10 * (prefix + 1);
+}
+
+/// A number in decimal, also after zeros, or in hex; with `size`, a suffix may follow. CLI11 would
+/// read "010" as 8 and "-1" as the largest number, and has no good message.
 template <class Number>
-CLI::Validator whole_number() {
+CLI::Validator whole_number(bool size = false) {
   constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
-  return {[](std::string& text) -> std::string {
+  return {[size](std::string& text) -> std::string {
+            if (text.starts_with('-')) return "'" + text + "' is negative";
             const bool hex = text.starts_with("0x") || text.starts_with("0X");
             std::uint64_t value = 0;
-            const char* const begin = text.data() + (hex ? 2 : 0);
             const char* const end = text.data() + text.size();
-            const auto parsed = std::from_chars(begin, end, value, hex ? 16 : 10);
-            if (parsed.ec == std::errc::result_out_of_range || (parsed.ec == std::errc() && value > kMost)) {
+            const auto [rest, failed] = std::from_chars(text.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+            const std::uint64_t factor = size ? factor_of({rest, end}) : rest == end ? 1 : 0;
+            if (failed == std::errc::invalid_argument || factor == 0) {
+              return "'" + text + "' is not a " +
+                     (size ? "number of bytes, such as 512, 64K, 256M or 1G" : "whole number");
+            }
+            if (failed != std::errc() || value > kMost / factor) {
               return "'" + text + "' is above " + std::to_string(kMost);
             }
-            if (parsed.ec != std::errc() || parsed.ptr != end) return "'" + text + "' is not a whole number";
-            text = std::to_string(value);
+            text = std::to_string(value * factor);
             return {};
-          },
-          ""};
-}
-
-/// CLI11 takes a number with a leading zero as octal.
-void drop_leading_zeros(std::string& text) {
-  const std::size_t first = text.find_first_not_of(" +");
-  const std::size_t digit = text.find_first_not_of('0', first);
-  const bool number = digit != std::string::npos && text[digit] >= '1' && text[digit] <= '9';
-  if (first != std::string::npos && number) text.erase(first, digit - first);
-}
-
-CLI::Validator size() {
-  return {[](std::string& text) -> std::string {
-            const std::string given = text;
-            drop_leading_zeros(text);
-            try {
-              if (CLI::AsSizeValue(false)(text).empty()) return {};
-            } catch (const CLI::ValidationError&) {
-              // CLI11's message lists every unit.
-            }
-            return "'" + given + "' is not a number of bytes, such as 512, 64K, 256M or 1G";
           },
           ""};
 }
@@ -96,10 +82,10 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
 }
 
 /// For example "none or snappy" and "drop, pad or wrap".
-std::string enumerated(const std::vector<std::string>& words, const char* last) {
+std::string alternatives(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? last : ", ";
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
     text += words[i];
   }
   return text;
@@ -165,21 +151,11 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
-/// The flag that an unknown flag probably means: one with the same letters, a similar name, or a
-/// longer name.
+/// The flag that an unknown flag probably means: one with a similar name, or its beginning.
 std::string meant_flag(const std::string& name, const std::vector<std::string>& known) {
-  const auto letters = [](std::string text) {
-    std::erase_if(text, [](char c) { return c == '-' || c == '_'; });
-    return text;
-  };
-  const std::string given = letters(name);
-  const auto is_same = [&](const std::string& each) { return letters(each) == given; };
-  const auto begins_it = [&](const std::string& each) { return given.starts_with(letters(each)); };
-  auto meant = std::find_if(known.begin(), known.end(), is_same);
-  if (meant == known.end()) {
-    if (std::string close = format::suggestion(name, known); !close.empty()) return close;
-    meant = std::find_if(known.begin(), known.end(), begins_it);
-  }
+  if (std::string close = format::suggestion(name, known); !close.empty()) return close;
+  const auto begins_it = [&](const std::string& each) { return name.starts_with(each); };
+  const auto meant = std::find_if(known.begin(), known.end(), begins_it);
   return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
 }
 
@@ -215,20 +191,6 @@ std::string empty_value(const CLI::App& app) {
   }
   for (const CLI::App* command : app.get_subcommands()) {
     if (std::string found = empty_value(*command); !found.empty()) return found;
-  }
-  return {};
-}
-
-/// All required options and arguments that were not given, in the order of the help. CLI11 reports
-/// only one.
-std::string missing_arguments(const CLI::App& app) {
-  std::vector<std::string> missing;
-  for (const FlagSpec& flag : describe_flags(app)) {
-    if (flag.required && app.get_option(flag.name)->count() == 0) missing.push_back(flag.name);
-  }
-  if (!missing.empty()) return enumerated(missing, " and ") + (missing.size() == 1 ? " is required" : " are required");
-  for (const CLI::App* command : app.get_subcommands()) {
-    if (std::string found = missing_arguments(*command); !found.empty()) return found;
   }
   return {};
 }
@@ -289,7 +251,7 @@ Flag Flags::add(const std::string& name, Value& value, const std::string& help) 
     CLI::Option& option = grouped(command_->add_option(name, value, help));
     option.type_name("");
     if constexpr (std::is_unsigned_v<Type>) {
-      option.transform(whole_number<Type>())->transform(not_negative())->type_name("N");
+      option.transform(whole_number<Type>())->type_name("N");
       if (std::is_same_v<Type, Value>) option.capture_default_str();
     } else if constexpr (std::is_same_v<Type, double>) {
       option.check(real_number())->type_name("X");
@@ -315,7 +277,7 @@ template Flag Flags::add(const std::string&, std::optional<std::uint64_t>&, cons
 template <class Number>
 Flag Flags::add_size(const std::string& name, Number& value, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(whole_number<Number>())->transform(size())->transform(not_negative())->type_name("SIZE");
+  option.transform(whole_number<Number>(/*size=*/true))->type_name("SIZE");
   return Flag(option);
 }
 
@@ -328,7 +290,7 @@ Flag Flags::add_words(const std::string& name, const std::string& words, std::fu
     if (choose(text)) return;
     const std::vector<std::string> known = parts_of(words, '|');
     throw CLI::ValidationError(
-        name, "it must be " + enumerated(known, " or ") + ", not '" + text + "'" + format::suggestion(text, known));
+        name, "it must be " + alternatives(known) + ", not '" + text + "'" + format::suggestion(text, known));
   };
   return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
 }
@@ -389,8 +351,7 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked_for_help) {
     return {nullptr, app_->exit(asked_for_help)};
   } catch (const CLI::ParseError& error) {
-    std::string what = unknown_argument(*app_);
-    if (what.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) what = missing_arguments(*app_);
+    const std::string what = unknown_argument(*app_);
     return {nullptr, report_usage(*app_, what.empty() ? error.what() : what)};
   }
 }
