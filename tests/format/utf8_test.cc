@@ -46,6 +46,7 @@ TEST(Utf8Test, IsCutBetweenCharacters) {
   for (std::size_t most = 0; most < std::size(kEnds); ++most) {
     EXPECT_EQ(utf8_prefix(text, most), text.substr(0, kEnds[most])) << "at most " << most << " bytes";
   }
+  EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 4).size(), 1u) << "no UTF-8: cut anywhere, but cut";
   EXPECT_EQ(shortened(text, 5), "a\u00E9...");
   EXPECT_EQ(shortened(text, 10), text);
 }
