@@ -73,19 +73,8 @@ struct VerdictCase {
 
 const std::vector<VerdictCase> kCases{
     {"AtTheLimit", [](BenchReport&) {}, Part::reading, "as fast as 1 thread of this machine can be: 100 %", "convert"},
-    {"SmallReads",
-     [](BenchReport& r) {
-       r.piece_bytes = 4096;
-       r.records = 100 * 1024;
-     },
-     Part::reading, "Convert with --run-records 64 for longer reads."},
-    {"SmallReadsOfCompressedRuns",
-     [](BenchReport& r) {
-       r.piece_bytes = 4096;
-       r.records = 100 * 1024;
-       r.stored_bytes /= 4;
-     },
-     Part::reading, "Convert with --run-records 256 for longer reads."},
+    {"SmallReads", [](BenchReport& r) { r.piece_bytes = 4096; }, Part::reading,
+     "Convert with --run-bytes 256K for longer reads."},
     {"SmallBatchesOfReads", [](BenchReport& r) { r.second.batches = 1000000; }, Part::reading, "Larger batches"},
     {"SlowerThanTheWalk", [](BenchReport& r) { r.limits.raw_bytes *= 2; }, Part::reading, "60 %, goes to reading.",
      "as fast as"},

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
-
-#include <dovetail/record_writer.h>
 
 #include "format/text/count_of.h"
 #include "format/text/number_text.h"
@@ -33,6 +32,8 @@ constexpr double kSlowStorage = 256 << 20;
 /// If a reader waits for storage for more than this share of its time, the number of reads limits
 /// it, not bytes per second.
 constexpr double kMostly = 0.5;
+
+constexpr std::string_view kLongerReads = " Convert with --run-bytes 256K for longer reads.";
 
 bool waits_for_storage(const BenchReport& report) {
   return report.first.waiting_share() > kManyWaits &&
@@ -64,19 +65,9 @@ std::string cold_sentences(const BenchReport& report) {
       text += " If the records compress, convert with --codec zstd to read fewer bytes.";
   } else if (report.piece_bytes < kLongRead &&
              report.shares(report.first)[static_cast<std::size_t>(Part::storage)] > kMostly) {
-    text += " It waits for single reads. Convert with --run-bytes 256K for longer ones.";
+    text += " It waits for single reads." + std::string(kLongerReads);
   }
   return text + best_trial(report, true) + '\n';
-}
-
-/// By stored bytes, because compressed runs of the default size may be short reads. Readers hold
-/// runs decoded, so these are at most 16 times as large.
-std::string longer_reads(const BenchReport& report) {
-  const auto run_bytes = static_cast<double>(WriterOptions{}.run_bytes);
-  const double stored =
-      static_cast<double>(report.stored_bytes) / static_cast<double>(std::max<std::uint64_t>(report.records, 1));
-  const auto records = static_cast<std::uint64_t>(run_bytes / std::max({stored, report.mean_record() / 16, 1.0}));
-  return " Convert with --run-records " + std::to_string(std::max<std::uint64_t>(records, 1)) + " for longer reads.";
 }
 
 std::string advice(const BenchReport& report, Part part) {
@@ -88,7 +79,7 @@ std::string advice(const BenchReport& report, Part part) {
                  ? " If the data fit into memory, use --storage automatic."
                  : " The records do not stay in the page cache.";
     case Part::reading:
-      return report.piece_bytes < kSmallRead ? longer_reads(report) : "";
+      return report.piece_bytes < kSmallRead ? std::string(kLongerReads) : "";
     case Part::decoding:
       if (report.compressed_share == 0) return {};
       return report.zstd_share > 0 ? " Convert with --codec snappy, or --codec none." : " Convert with --codec none.";
