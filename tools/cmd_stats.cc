@@ -2,12 +2,9 @@
 // `dovetail stats`: compares the statistics of several ranks and names the slow one.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "format/text/count_of.h"
@@ -203,15 +200,10 @@ struct StatsArguments {
 /// do not name plan and rank.
 Result<void> check_one_job(const std::vector<RankStats>& ranks) {
   const RankStats* known = nullptr;  // its plan
-  std::set<std::filesystem::path> files;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankStats& stats = ranks[i];
     if (i > 0 && stats.rank && stats.rank == ranks[i - 1].rank) {
       return Error(Errc::invalid_option, "it is of the same rank as " + ranks[i - 1].file).in_file(stats.file);
-    }
-    std::error_code failed;
-    if (!files.insert(std::filesystem::weakly_canonical(stats.file, failed)).second && !failed) {
-      return Error(Errc::invalid_option, "it was given twice; name each file once").in_file(stats.file);
     }
     if (stats.job.empty()) continue;
     if (known != nullptr && stats.job != known->job) {

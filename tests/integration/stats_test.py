@@ -101,7 +101,6 @@ class StatsTest(CommandTest):
         self.assert_fails(2, "stats", files[0], self.path("other.json"), says="of another plan or epoch")
         bare = self.statistics(0, "bare.json", **fast)
         self.assertEqual(len(run_json("stats", files[0], bare)["ranks"]), 2, "it may be of the same plan")
-        self.assert_fails(2, "stats", bare, bare, says="given twice")
         self.assert_fails(2, "stats", files[0], bare, self.path("other.json"), says="of another plan or epoch")
         whole = self.statistics(0, "whole.json", **dict(slow, slowest_shards=[dict(shard, mean=1)]))
         self.assertIn("34 reads of 1000.0 ms", run_json("stats", whole)["verdict"])
