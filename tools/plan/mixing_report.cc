@@ -72,10 +72,7 @@ std::string spread_advice(const PlanReport& report) {
   }
   if (options.order == OrderKind::global) return "--order global is a true shuffle, so this is chance";
   if (const std::optional<std::string> narrow = narrow_lanes(report)) return *narrow;
-  if (options.assign == Assign::files && report.epoch.lanes() > 1) {
-    return "use --assign runs, which deals the runs of all shards and needs equal --run-records, or --order "
-           "global";
-  }
+  if (options.assign == Assign::files && report.epoch.lanes() > 1) return std::string(kDealRuns);
   return more_open_runs(report) + "use --order global";
 }
 

@@ -28,28 +28,6 @@ std::uint64_t count_runs(std::span<const ShardShape> shards) {
   return runs;
 }
 
-bool has_one_run_length(std::span<const ShardShape> shards) {
-  std::uint64_t length = 0;
-  for (const ShardShape& shard : shards) {
-    if (shard.records == 0) continue;
-    if (length != 0 && shard.run_records != length) return false;
-    length = shard.run_records;
-  }
-  return true;
-}
-
-/// Whether `Assign::runs` is possible. In a mix, whether it is possible for each source.
-bool can_deal_runs(const Plan& plan) {
-  const DatasetShape& dataset = plan.dataset();
-  std::span<const ShardShape> shards = dataset.shards;
-  if (!plan.options().mix.enabled() || dataset.source_shards.empty()) return has_one_run_length(shards);
-  for (const std::uint32_t count : dataset.source_shards) {
-    if (!has_one_run_length(shards.first(count))) return false;
-    shards = shards.subspan(count);
-  }
-  return true;
-}
-
 }  // namespace
 
 PlanReport report_plan(const Plan& plan, const EpochPlan& epoch) {
@@ -76,8 +54,8 @@ std::uint64_t runs_ordered_together(const PlanReport& report) {
 std::optional<std::string> narrow_lanes(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order != OrderKind::shuffle || report.plan.readers() == 1) return {};
-  const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
   if (options.assign == Assign::runs) {
+    const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
     if (runs >= kWide) return {};
     return "a lane has only " + format::count_of(runs, "run") +
            ": pack with fewer --run-records, or use --order global";
@@ -86,17 +64,7 @@ std::optional<std::string> narrow_lanes(const PlanReport& report) {
   std::uint64_t least = kWide;
   for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
   if (least >= kWide) return {};
-  const std::size_t shards = report.plan.dataset().shards.size();
-  const std::string narrow = shards == 1 ? "a rank's share is one part of the shard: "
-                                         : "a rank's share touches only " + std::to_string(least) + " of " +
-                                               format::count_of(shards, "shard") + ": ";
-  if (!can_deal_runs(report.plan)) {
-    return narrow + "pack all shards" + (options.mix.enabled() ? " of a source" : "") +
-           " with the same --run-records and use --assign runs, or use --order global";
-  }
-  if (runs < kWide) return narrow + "pack with fewer --run-records and use --assign runs, or use --order global";
-  return narrow + "use --assign runs, with which every rank " +
-         (shards == 1 ? "draws from all of it" : "opens every shard");
+  return "a rank's share is from only " + format::count_of(least, "shard") + ": " + std::string(kDealRuns);
 }
 
 boost::json::object to_json(const PlanReport& report) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/mixing.h>
@@ -22,6 +23,10 @@ struct PlanReport {
 
 /// Makes a report without `mixing`.
 PlanReport report_plan(const Plan& plan, const EpochPlan& epoch);
+
+/// How every rank gets records of the whole dataset.
+inline constexpr std::string_view kDealRuns =
+    "use --assign runs, which deals the runs of all shards and needs equal --run-records, or --order global";
 
 /// Mean number of runs of a lane that are ordered together; in a mix, those of its largest source.
 std::uint64_t runs_ordered_together(const PlanReport& report);
