@@ -9,7 +9,6 @@
 #include <dovetail/recover.h>
 
 #include "format/text/count_of.h"
-#include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
 #include "tools/command/arguments.h"
@@ -37,10 +36,6 @@ struct RecoverArguments {
 };
 
 boost::json::object to_json(const RecoverReport& report) {
-  boost::json::array passed_over;
-  for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(format::to_utf8(file)));
-  boost::json::array not_shards;
-  for (const std::string& file : report.not_shards) not_shards.push_back(boost::json::string(format::to_utf8(file)));
   boost::json::value expected;
   if (report.expected_records) expected = *report.expected_records;
   return {{"ok", report.ok()},
@@ -55,8 +50,8 @@ boost::json::object to_json(const RecoverReport& report) {
           {"lost", lost_json(report.lost)},
           {"lost_regions", report.lost_regions},
           {"lost_records", report.lost_records},
-          {"passed_over", std::move(passed_over)},
-          {"not_shards", std::move(not_shards)}};
+          {"passed_over", texts_json(report.passed_over)},
+          {"not_shards", texts_json(report.not_shards)}};
 }
 
 std::string to_text(const RecoverReport& report) {

@@ -11,7 +11,7 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
-#include "format/try.h"
+#include "tools/command/json.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -92,11 +92,7 @@ boost::json::object to_json(const LeftOut& left_out) {
 boost::json::object to_json(const ConvertedSource& source) {
   boost::json::object json = {{"path", format::to_utf8(source.path)}, {"format", to_string(source.format)}};
   if (source.left_out != LeftOut()) json["left_out"] = to_json(source.left_out);
-  if (!source.classes.empty()) {
-    boost::json::array classes;
-    for (const std::string& name : source.classes) classes.push_back(boost::json::string(format::to_utf8(name)));
-    json["classes"] = std::move(classes);
-  }
+  if (!source.classes.empty()) json["classes"] = texts_json(source.classes);
   if (!source.columns.empty()) {
     boost::json::array columns;
     for (const CsvColumn& column : source.columns) {
@@ -147,9 +143,7 @@ boost::json::object to_json(const ConvertSummary& summary) {
   json["kept_shards"] = report.kept_shards;
   json["stored_bytes"] = report.stored_bytes;
   json["seconds"] = summary.seconds;
-  boost::json::array notes;
-  for (const std::string& note : report.notes) notes.emplace_back(format::to_utf8(note));
-  json["notes"] = std::move(notes);
+  json["notes"] = texts_json(report.notes);
   return json;
 }
 
@@ -180,9 +174,7 @@ std::string to_text(const ConvertSummary& summary) {
 }
 
 boost::json::object to_json(const TfrecordExportReport& report) {
-  boost::json::array files;
-  for (const std::string& file : report.files) files.push_back(boost::json::string(format::to_utf8(file)));
-  return {{"files", std::move(files)},
+  return {{"files", texts_json(report.files)},
           {"records", report.records},
           {"raw_bytes", report.raw_bytes},
           {"skipped", report.skipped},

@@ -4,12 +4,19 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "format/text/utf8.h"
 #include "format/text/visible.h"
 
 namespace dovetail::tools {
 
 std::string to_line(const boost::json::value& value) {
   return format::visible_json(boost::json::serialize(value)) + '\n';
+}
+
+boost::json::array texts_json(const std::vector<std::string>& texts) {
+  boost::json::array array;
+  for (const std::string& text : texts) array.push_back(boost::json::string(format::to_utf8(text)));
+  return array;
 }
 
 Result<boost::json::value> parse_json(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
@@ -21,6 +22,9 @@ namespace dovetail::tools {
 /// One line of JSON with its newline, safe for a terminal (format/text/visible.h). Keys keep the
 /// order in which they were added.
 std::string to_line(const boost::json::value& value);
+
+/// Texts as an array; what is not UTF-8 in them is replaced.
+boost::json::array texts_json(const std::vector<std::string>& texts);
 
 /// Parses a text. Errors: `bad_state` for text that is not JSON.
 Result<boost::json::value> parse_json(const std::string& text);
