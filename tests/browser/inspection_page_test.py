@@ -135,7 +135,7 @@ class InspectionPageTest(CommandTest):
         self.assertIn("in 99.9 % of the records, 1 value, 4 distinct", cards["label"])
         self.assertIn('"<i>&" 100 %', cards["<b>"])
         self.assertRegex(cards["url"], r"1 value, ~\d+ distinct")
-        self.assertIn("always 0.5", cards["rare"])
+        self.assertIn("mean 0.5", cards["rare"])
         self.assertIn("mean length", cards["url"])
         self.assertEqual(self.text("#columns"), f"--columns '{found['columns']}'")
         self.assertIn("of 801 records, 1 of them not a tf.train.Example",

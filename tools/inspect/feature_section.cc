@@ -58,25 +58,23 @@ std::string facts_of(const FeatureStats& stats, std::uint64_t records) {
   return text + oddities(stats, ", ");
 }
 
-/// The least, the mean and the largest number, or the only one.
-std::string ends_html(const FeatureStats& stats, bool constant) {
+/// The least, the mean and the largest number or length.
+std::string ends_html(const FeatureStats& stats) {
   const bool lengths = stats.kind == ValueKind::bytes;
-  const bool finite = stats.nans + stats.infinities == 0;
   const std::string unit = lengths ? " B" : "";
-  const std::string least = number_text(stats.least) + unit;
-  if (constant)
-    return "<p class=\"note\">" + std::string(lengths ? "length " : finite ? "always " : "finite: ") + least + "</p>\n";
-  return "<p class=\"ends\"><span>" + least + "</span><span>" + (lengths ? "mean length " : "mean ") +
-         mean_text(stats.mean) + unit + "</span><span>" + number_text(stats.most) + unit + "</span></p>\n";
+  return "<p class=\"ends\"><span>" + number_text(stats.least) + unit + "</span><span>" +
+         (lengths ? "mean length " : "mean ") + number_text(stats.mean) + unit + "</span><span>" +
+         number_text(stats.most) + unit + "</span></p>\n";
 }
 
 std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
   const std::string name = format::shortened(stats.name, kCardNameBytes);
   std::string html = "<article class=\"record feature\" data-key=\"" + xml_text(name) + "\"><h3>" + xml_text(name) +
                      " <span class=\"note\">" + std::string(to_text(stats.kind)) + "</span></h3>\n";
-  const bool constant = stats.least == stats.most;
-  if (!stats.histogram.counts.empty() && !constant) html += bars_svg(stats);
-  if (!stats.histogram.counts.empty()) html += ends_html(stats, constant);
+  if (!stats.histogram.counts.empty()) {
+    if (stats.least != stats.most) html += bars_svg(stats);
+    html += ends_html(stats);
+  }
   return html + "<p class=\"note\">" + facts_of(stats, records) + "</p>\n<p>" + top_html(stats) + "</p></article>\n";
 }
 

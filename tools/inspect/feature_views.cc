@@ -75,13 +75,6 @@ std::string number_text(double value) {
   return text.data();
 }
 
-std::string mean_text(double value) {
-  if (std::abs(value) >= 1000) return number_text(std::round(value));
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
-
 std::string lengths_text(const FeatureStats& stats) {
   if (stats.fixed()) return std::to_string(stats.most_values);
   return std::to_string(stats.least_values) + " - " + std::to_string(stats.most_values);
@@ -145,7 +138,7 @@ std::string to_text(const FeaturesReport& report, const Colours& colours) {
   for (const FeatureStats& stats : report.features) {
     const bool numbers = !stats.histogram.counts.empty();
     table.add({std::string(to_text(stats.kind)), records_share(stats, report.records), lengths_text(stats),
-               numbers ? number_text(stats.least) : "", numbers ? mean_text(stats.mean) : "",
+               numbers ? number_text(stats.least) : "", numbers ? number_text(stats.mean) : "",
                numbers ? number_text(stats.most) : "", distinct_text(stats), shown_name(stats.name)});
     if (stats.records > 0) values.add(shown_name(stats.name), values_line(stats));
   }

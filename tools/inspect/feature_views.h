@@ -14,9 +14,6 @@ namespace dovetail::tools {
 /// A number with up to six digits. Integers of up to 15 digits are shown in full.
 std::string number_text(double value);
 
-/// A mean with four digits, or as a whole number.
-std::string mean_text(double value);
-
 /// The counts of empty lists, and of floats that are not finite, each after a separator.
 std::string oddities(const FeatureStats& stats, std::string_view separator);
 

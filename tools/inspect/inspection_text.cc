@@ -7,7 +7,6 @@
 
 #include "format/block_bounds.h"
 #include "format/text/count_of.h"
-#include "format/text/number_text.h"
 #include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
@@ -34,11 +33,11 @@ std::string sizes_text(const inspect::RecordSurvey& survey, const Colours& colou
   constexpr std::uint64_t kBar = 40;
   Table table({"bytes", "records", "share", ""}, /*text_last=*/true);
   for (const inspect::SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
-    const double share = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.records());
     const double part = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.most());
     auto length = static_cast<std::size_t>(part * static_cast<double>(kBar));
     if (bucket.records > 0) length = std::max<std::size_t>(length, 1);
-    table.add({range_text(bucket), std::to_string(bucket.records), percent(share, 1), std::string(length, '#')});
+    table.add({range_text(bucket), std::to_string(bucket.records), share_of(bucket.records, survey.sizes.records()),
+               std::string(length, '#')});
   }
   return "\nrecord sizes, " + sizes_note(survey) + '\n' + table.to_text(colours);
 }
@@ -71,10 +70,8 @@ std::string payload_text(const inspect::PayloadCounts& payloads) {
 std::string share_text(const inspect::Inspection::CodecShare& share, const inspect::Inspection& inspection) {
   std::string text = format::count_of(share.blocks, "block");
   if (share.blocks == 0) return text;
-  const double part =
-      static_cast<double>(share.raw_bytes) / static_cast<double>(std::max<std::uint64_t>(inspection.raw_bytes, 1));
-  return text + ", " + format::fixed(part * 100, 1) + " % of the bytes: " + format::human_bytes(share.raw_bytes) +
-         " in " + format::human_bytes(share.stored_bytes);
+  return text + ", " + share_of(share.raw_bytes, inspection.raw_bytes) +
+         " of the bytes: " + format::human_bytes(share.raw_bytes) + " in " + format::human_bytes(share.stored_bytes);
 }
 
 /// Records per run; a range if shards differ. Needs: at least one shard.
