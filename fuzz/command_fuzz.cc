@@ -18,9 +18,8 @@
 #include "fuzz/support.h"
 #include "tools/command/arguments.h"
 #include "tools/command/command_line.h"
-#include "tools/part_argument.h"
 #include "tools/plan/weights.h"
-#include "tools/records/range.h"
+#include "tools/records/record_input.h"
 
 namespace dovetail::fuzz {
 namespace {

@@ -25,8 +25,7 @@
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
 #include "tools/conversion_report.h"
-#include "tools/part_argument.h"
-#include "tools/records/range.h"
+#include "tools/records/record_input.h"
 
 namespace dovetail::tools {
 

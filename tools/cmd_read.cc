@@ -30,7 +30,7 @@
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/plan_arguments.h"
-#include "tools/plan/state_file.h"
+#include "tools/plan/plan_file.h"
 
 namespace dovetail::tools {
 

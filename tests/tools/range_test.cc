@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/records/range.h"
 #include "tests/support/fails.h"
+#include "tools/records/record_input.h"
 
 namespace dovetail::tools {
 namespace {

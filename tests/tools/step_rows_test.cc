@@ -5,7 +5,7 @@
 
 #include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
-#include "tools/plan/state_file.h"
+#include "tools/plan/plan_file.h"
 
 namespace dovetail::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
 #include "tools/command/sink.h"
-#include "tools/plan/state_file.h"
+#include "tools/plan/plan_file.h"
 
 namespace dovetail::tools {
 namespace {
@@ -143,7 +143,7 @@ TEST(TextFileTest, RefusesToReadMoreThanAllowed) {
   const std::string path = test_file("text");
   ASSERT_TRUE(replace_text(path, "12345"));
   EXPECT_TRUE(read_text(path, 5));
-  EXPECT_THAT(read_text(path, 4), test::Fails(Errc::bad_state));
+  EXPECT_THAT(read_text(path, 4), test::Fails(Errc::unknown_format));
   fs::remove(path);
 }
 

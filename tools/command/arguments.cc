@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/arguments.h"
 
+#include <cstdint>
 #include <utility>
 
+#include <dovetail/rank_context.h>
+
+#include "format/text/number_text.h"
 #include "format/try.h"
 #include "format/words/convert_words.h"
 
@@ -57,6 +61,20 @@ Result<std::optional<DatasetId>> dataset_id_of(const std::string& text) {
   const Result<DatasetId> id = DatasetId::from_hex(text);
   if (!id) return Error(Errc::invalid_option, "--dataset-id = " + text + ": it must be 32 hex digits");
   return std::optional(*id);
+}
+
+Result<ConvertPart> parse_part(std::string_view text) {
+  if (text == "auto") {
+    DOVETAIL_ASSIGN(const RankContext context, RankContext::from_environment());
+    return ConvertPart{context.rank, context.world};
+  }
+  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
+    const auto number = format::parse_number<std::uint32_t>(text.substr(0, slash));
+    const auto parts = format::parse_number<std::uint32_t>(text.substr(slash + 1));
+    if (number && parts && *number < *parts) return ConvertPart{*number, *parts};
+  }
+  return Error(Errc::invalid_option,
+               "--part " + std::string(text) + ": it must be I/N with I from 0 to N - 1, or auto");
 }
 
 void add_json(Flags& flags, bool& json) {

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <dovetail/convert.h>
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
@@ -35,6 +37,9 @@ Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::opti
 Flag add_dataset_id(Flags& flags, std::string& text);
 /// The id, if the flag was given.
 Result<std::optional<DatasetId>> dataset_id_of(const std::string& text);
+
+/// Parses I/N, or takes rank and world from the launcher for `auto`.
+Result<ConvertPart> parse_part(std::string_view text);
 
 void add_json(Flags& flags, bool& json);
 void add_no_pager(Flags& flags, bool& no_pager);

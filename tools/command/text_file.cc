@@ -134,10 +134,17 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
     }
   }
   if (size > max_bytes) {
-    return Error(Errc::bad_state, "it is longer than " + std::to_string(max_bytes) + " bytes").in_file(path);
+    return Error(Errc::unknown_format, "it is longer than " + std::to_string(max_bytes) + " bytes").in_file(path);
   }
   text.resize(size);
   return text;
+}
+
+Result<std::string> read_marked(const std::string& path, std::size_t max_bytes, std::string_view mark,
+                                const std::string& what) {
+  Result<std::string> text = read_text(path, max_bytes);
+  if (!text || text->empty() || text->find(mark) != std::string::npos) return text;
+  return Error(Errc::unknown_format, "this is not " + what).in_file(path);
 }
 
 Result<void> check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {

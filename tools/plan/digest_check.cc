@@ -40,13 +40,9 @@ std::string list(const std::vector<StepRange>& stretches) {
 }
 
 Result<RankDigest> parse(const std::string& file) {
-  const Result<std::string> text = read_text(file, kMaxFileBytes);
-  const bool too_long = !text && text.error().is(Errc::bad_state);
-  if (!text && !too_long) return text.error();
-  if (too_long || (!text->empty() && text->find("\"plan_id\"") == std::string::npos)) {
-    return Error(Errc::unknown_format, "this is not an output of `dovetail read --json`").in_file(file);
-  }
-  const Result<boost::json::value> value = parse_json(*text);
+  DOVETAIL_ASSIGN(const std::string text,
+                  read_marked(file, kMaxFileBytes, "\"plan_id\"", "an output of `dovetail read --json`"));
+  const Result<boost::json::value> value = parse_json(text);
   if (!value) return value.error().in_file(file);
   RankDigest report;
   report.file = file;

@@ -5,7 +5,7 @@
 
 #include "format/try.h"
 #include "format/words/plan_words.h"
-#include "tools/plan/state_file.h"
+#include "tools/plan/plan_file.h"
 #include "tools/plan/weights.h"
 
 namespace dovetail::tools {

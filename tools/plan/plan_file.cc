@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <dovetail/bytes.h>
 #include <boost/json/serialize.hpp>
 
 #include "format/try.h"
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kMaxPlanBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxStateBytes = 4096;
+constexpr std::string_view kTextPrefix = "dvt:";
+// The binary form begins with its version number, which is not a character of the text form.
+constexpr unsigned char kLastVersionByte = 8;
 
 boost::json::object to_json(const Mix& mix) {
   boost::json::array schedule;
@@ -173,14 +178,9 @@ Result<void> save_plan(const std::string& path, const SavedPlan& saved) {
 }
 
 Result<SavedPlan> load_plan(const std::string& path) {
-  const Result<std::string> text = read_text(path, kMaxPlanBytes);
-  const bool too_long = !text && text.error().is(Errc::bad_state);
-  if (!text && !too_long) return text.error();
-  if (too_long || (!text->empty() && text->find("\"dovetail_plan\"") == std::string::npos)) {
-    return Error(Errc::unknown_format, "this is not a saved plan; `dovetail plan --save FILE` writes one")
-        .in_file(path);
-  }
-  Result<SavedPlan> saved = saved_plan_from_text(*text);
+  DOVETAIL_ASSIGN(const std::string text, read_marked(path, kMaxPlanBytes, "\"dovetail_plan\"",
+                                                      "a saved plan; `dovetail plan --save FILE` writes one"));
+  Result<SavedPlan> saved = saved_plan_from_text(text);
   if (!saved) return saved.error().in_file(path);
   return saved;
 }
@@ -192,6 +192,23 @@ Result<void> check_saved(const SavedPlan& saved, const PlanOptions& options) {
 Result<void> check_saved(const SavedPlan& saved, const Plan& plan) {
   DOVETAIL_TRY(check_saved(saved, exact_options(plan)));
   return same(identity(saved_plan(plan, {})), identity(saved));
+}
+
+Result<State> read_state(const std::string& path) {
+  DOVETAIL_ASSIGN(const std::string content, read_text(path, kMaxStateBytes));
+  const bool bytes = !content.empty() && static_cast<unsigned char>(content.front()) <= kLastVersionByte;
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (!bytes && first != std::string::npos && content.compare(first, kTextPrefix.size(), kTextPrefix) != 0) {
+    return Error(Errc::unknown_format, "this is not a state of a reader; `dovetail read --state-out FILE` writes one")
+        .in_file(path);
+  }
+  Result<State> state = bytes ? State::from_bytes(as_bytes(content)) : State::from_text(content);
+  if (!state) return state.error().in_file(path);
+  return state;
+}
+
+Result<void> write_state(const std::string& path, const State& state) {
+  return replace_text(path, state.to_text() + '\n');
 }
 
 }  // namespace dovetail::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saved plans, which can be run later exactly as they were.
+// Saved plans, which can be run later exactly as they were, and states.
 #pragma once
 
 #include <cstdint>
@@ -48,5 +48,12 @@ Result<SavedPlan> load_plan(const std::string& path);
 Result<void> check_saved(const SavedPlan& saved, const PlanOptions& options);
 /// Checks that `plan` is the saved plan. Errors: the same.
 Result<void> check_saved(const SavedPlan& saved, const Plan& plan);
+
+/// Reads a state in its text form, with or without a newline, or in its binary form.
+/// Errors: those of the system, `bad_state`, `unsupported_version`; all name the file.
+Result<State> read_state(const std::string& path);
+
+/// Writes the text of a state and a newline; see `replace_text`.
+Result<void> write_state(const std::string& path, const State& state);
 
 }  // namespace dovetail::tools

@@ -6,7 +6,7 @@
 
 #include "format/text/count_of.h"
 #include "format/try.h"
-#include "tools/plan/state_file.h"
+#include "tools/plan/plan_file.h"
 
 namespace dovetail::tools {
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
@@ -11,9 +12,17 @@
 #include <dovetail/record_source.h>
 
 #include "inspect/open_input.h"
-#include "tools/records/range.h"
 
 namespace dovetail::tools {
+
+/// Records [first, end) of a dataset.
+struct IdRange {
+  std::uint64_t first = 0;
+  std::optional<std::uint64_t> end;
+};
+
+/// Parses `A:B`, `A:`, `:B`, `:`, or one number. Errors: `invalid_option`.
+Result<IdRange> parse_range(std::string_view text);
 
 /// The error for a record, or the first record of a range, beyond the end.
 Error no_such_record(std::uint64_t id, std::uint64_t records);
