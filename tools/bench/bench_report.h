@@ -38,7 +38,6 @@ struct BenchReport {
   std::size_t sampled_blocks = 0;
   double piece_bytes = 0;       ///< Mean stored bytes in one read of a run.
   double compressed_share = 0;  ///< Share of the sampled records' bytes that is compressed.
-  double zstd_share = 0;        ///< Share that is compressed by zstd.
 
   std::uint32_t rank = 0;
   std::uint32_t world = 1;

@@ -81,8 +81,7 @@ std::string advice(const BenchReport& report, Part part) {
     case Part::reading:
       return report.piece_bytes < kSmallRead ? std::string(kLongerReads) : "";
     case Part::decoding:
-      if (report.compressed_share == 0) return {};
-      return report.zstd_share > 0 ? " Convert with --codec snappy, or --codec none." : " Convert with --codec none.";
+      return report.compressed_share > 0 ? " Convert with a faster --codec, or none." : "";
     case Part::copying:
     case Part::order:
       return report.mean_record() < kSmallRecord ? " The cost per record dominates: pack several records into one."

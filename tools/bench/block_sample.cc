@@ -84,7 +84,6 @@ void take_pieces(std::uint32_t file, std::uint64_t most_bytes, BlockSample& samp
       sample.raw_bytes += raw;
       sample.stored_bytes += detail::stored_bytes(shard, block);
       if (detail::is_encoded(shard, block)) sample.compressed_bytes += raw;
-      if (shard.blocks()[block].codec == Codec::zstd) sample.zstd_bytes += raw;
     }
     sample.blocks += end - first;
     seen += end - first;

@@ -27,7 +27,6 @@ struct BlockSample {
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t compressed_bytes = 0;  ///< Raw bytes in compressed blocks.
-  std::uint64_t zstd_bytes = 0;        ///< Raw bytes in zstd blocks.
 };
 
 /// Opens at most 16 shards, or fewer if the descriptor limit is low. Chooses no blocks yet.

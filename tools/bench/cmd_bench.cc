@@ -60,7 +60,6 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   if (sample.raw_bytes > 0) {
     report.compressed_share = static_cast<double>(sample.compressed_bytes) / static_cast<double>(sample.raw_bytes);
     report.piece_bytes = static_cast<double>(sample.stored_bytes) / static_cast<double>(sample.pieces.size());
-    report.zstd_share = static_cast<double>(sample.zstd_bytes) / static_cast<double>(sample.raw_bytes);
   }
 }
 
