@@ -35,7 +35,6 @@ thead th { font-size: .82rem; }
 .numbers td:last-child { min-width: 11rem; }
 .facts { width: 100%; }
 svg { display: block; width: 100%; height: auto; }
-svg text { fill: currentColor; }
 .bar { fill: var(--accent); }
 rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .9em; }

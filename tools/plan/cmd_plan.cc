@@ -41,16 +41,8 @@ struct PlanArguments {
 };
 
 int exit_code(DigestVerdict::Kind kind) noexcept {
-  switch (kind) {
-    case DigestVerdict::Kind::good:
-      return kExitGood;
-    case DigestVerdict::Kind::lost:
-    case DigestVerdict::Kind::differs:
-      return kExitDamaged;
-    case DigestVerdict::Kind::unusable:
-      break;
-  }
-  return kExitUsage;
+  if (kind == DigestVerdict::Kind::good) return kExitGood;
+  return kind == DigestVerdict::Kind::unusable ? kExitUsage : kExitDamaged;
 }
 
 Result<int> check(const PlanArguments& arguments, const Plan& plan, const std::optional<State>& state,
