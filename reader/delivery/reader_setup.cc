@@ -239,7 +239,7 @@ Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
 
 Result<std::unique_ptr<Storage>> open_storage(const ReaderOptions& options, ThreadPool& workers) {
   const unsigned threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads;
-  Result<std::unique_ptr<Storage>> storage = make_storage(options.storage, {.threads = threads});
+  Result<std::unique_ptr<Storage>> storage = make_storage(options.storage, threads);
   if (!storage.has_value() || options.hung_after == options.hung_after.zero()) return storage;
   return watch_storage(std::move(*storage), {.after = options.hung_after,
                                              .gives_up = options.on_hung_read == OnHungRead::fail,

@@ -16,9 +16,9 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include "format/guard_memory.h"
-#include "reader/storage/deadline_storage.h"
 #include "reader/storage/read_watch.h"
 #include "reader/storage/storage.h"
+#include "reader/storage/watched_storage.h"
 
 namespace dovetail::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/storage/deadline_storage.h"
+#include "reader/storage/watched_storage.h"
 
 #include <algorithm>
 #include <mutex>

@@ -102,22 +102,19 @@ class Storage {
   virtual void stop() = 0;
 };
 
-/// Options that change the speed only.
-struct StorageOptions {
-  /// The most threads for `pread` and blocking calls; at least 1. They start on demand.
-  unsigned threads = 8;
-  /// Direct reads in flight, 1 to 4096.
-  unsigned depth = 64;
-  /// The memory that a direct storage may hold for reads, at least 128 KiB. The storage keeps fewer
-  /// reads in flight rather than exceed it.
-  std::size_t memory_bytes = std::size_t{17} << 20;
-};
-
-/// Errors: `invalid_option`; `resource_limit` if io_uring was requested and is unavailable, with
-///         the reason and the remedy, or if the process may start no thread.
-Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options);
+/// `threads` is the most threads for `pread` and blocking calls, at least 1. They start on demand.
+/// Errors: `resource_limit` if io_uring was requested and is unavailable, with the reason and the
+///         remedy, or if the process may start no thread.
+Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, unsigned threads = 8);
 
 /// Reads with `pread` on a pool of threads. The default, and fastest if the page cache is warm.
 std::unique_ptr<Storage> make_pread_pool(unsigned threads);
+
+/// Reads through io_uring past the page cache. Reads that a file system does not support so are
+/// made by a pool of threads. One thread owns the ring and runs the completions.
+///
+/// Errors: `resource_limit` if a ring is unavailable: built without io_uring, an old kernel, a
+///         sandbox, a limit.
+Result<std::unique_ptr<Storage>> make_uring_storage(unsigned threads);
 
 }  // namespace dovetail::detail

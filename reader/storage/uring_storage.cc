@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/storage/uring_storage.h"
 
 #include <liburing.h>
 #include <poll.h>
@@ -25,7 +24,7 @@
 #include "format/guard_memory.h"
 #include "format/try.h"
 #include "reader/storage/answer_slot.h"
-#include "reader/storage/direct_sizes.h"
+#include "reader/storage/storage.h"
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/uring_probe.h"
 #include "reader/storage/uring_request.h"
@@ -33,6 +32,11 @@
 namespace dovetail::detail {
 namespace {
 
+// Reads in flight, and the most bytes of each. Together their buffers take 16.5 MiB.
+constexpr unsigned kDepth = 64;
+constexpr std::size_t kPieceBytes = 256 << 10;
+// A piece, with room to align the begin and the end of a read.
+constexpr std::size_t kBufferBytes = kPieceBytes + (8 << 10);
 // Copying to the destination takes long enough for a device to become idle, so new reads are
 // submitted after this many.
 constexpr unsigned kCompletionsAtOnce = 8;
@@ -52,7 +56,7 @@ using Piece = UringPiece;
 
 class UringStorage final : public Storage {
  public:
-  explicit UringStorage(const StorageOptions& options);
+  explicit UringStorage(unsigned threads);
   ~UringStorage() override;
 
   Result<void> start();
@@ -85,8 +89,7 @@ class UringStorage final : public Storage {
   // On the ring's thread, which is the only one that uses the ring.
   Result<void> open();
   Result<void> prepare_buffers();
-  std::size_t buffer_bytes() const noexcept { return sizes_.piece + kDirectSlack; }
-  std::byte* buffer(unsigned number) const noexcept { return buffers_.get() + number * buffer_bytes(); }
+  std::byte* buffer(unsigned number) const noexcept { return buffers_.get() + number * kBufferBytes; }
   void run();
   bool take_orders();
   void sleep();
@@ -100,7 +103,6 @@ class UringStorage final : public Storage {
   void finish_in_pool(unsigned number);
   void finish(unsigned number, const Result<void>& result);
 
-  const DirectSizes sizes_;
   StorageFacts facts_;
   std::atomic<std::uint64_t> cached_reads_{0};  // relaxed: only counted
 
@@ -130,18 +132,16 @@ class UringStorage final : public Storage {
   std::thread thread_;
 };
 
-UringStorage::UringStorage(const StorageOptions& options)
-    : sizes_(options.memory_bytes, options.depth), pool_(options.threads) {
+UringStorage::UringStorage(unsigned threads) : pieces_(kDepth), pool_(threads) {
   facts_.kind = StorageKind::io_uring_direct;
   facts_.direct = true;
-  facts_.depth = static_cast<unsigned>(sizes_.count);
-  facts_.call_depth = options.threads;
+  facts_.depth = kDepth;
+  facts_.call_depth = threads;
   facts_.descriptors_per_file = 2;
-  facts_.memory_bytes = sizes_.count * (sizes_.piece + kDirectSlack);
-  pieces_.resize(facts_.depth);
-  for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
-  finished_.reserve(facts_.depth);
-  taken_.reserve(facts_.depth);
+  facts_.memory_bytes = kDepth * kBufferBytes;
+  for (unsigned number = kDepth; number > 0; --number) free_.push_back(number - 1);
+  finished_.reserve(kDepth);
+  taken_.reserve(kDepth);
 }
 
 UringStorage::~UringStorage() {
@@ -192,14 +192,14 @@ void UringStorage::wake(std::unique_lock<std::mutex> lock) {
 
 Result<void> UringStorage::open() {
   // One more entry for the wake-up, so that there is room for every piece.
-  DOVETAIL_TRY(open_ring(facts_.depth + 1, ring_));
+  DOVETAIL_TRY(open_ring(kDepth + 1, ring_));
   auto prepared = guard_memory({}, [this] { return prepare_buffers(); });
   if (!prepared) ::io_uring_queue_exit(&ring_);
   return prepared;
 }
 
 Result<void> UringStorage::prepare_buffers() {
-  const std::size_t bytes = sizes_.count * buffer_bytes();
+  const std::size_t bytes = kDepth * kBufferBytes;
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return Error::from_errno(errno, "no memory for " + std::to_string(bytes) + " bytes of direct reads");
@@ -278,7 +278,7 @@ void UringStorage::find_access(Request& request) {
     request.direct = request.file.direct();
   } catch (const std::exception&) {  // out of memory: reading through the page cache needs none
   }
-  if (request.direct && request.direct->alignment > sizes_.piece) request.direct.reset();
+  if (request.direct && request.direct->alignment > kPieceBytes) request.direct.reset();
   if (!request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -289,7 +289,7 @@ void UringStorage::cut_direct(Piece& piece) {
   // The last unit of a file may be read only in part.
   const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
   std::uint64_t bytes = aligned_end - piece.aligned_offset;
-  if (bytes > buffer_bytes()) bytes = sizes_.piece / alignment * alignment;
+  if (bytes > kBufferBytes) bytes = kPieceBytes / alignment * alignment;
   piece.aligned_bytes = static_cast<std::size_t>(bytes);
   const std::uint64_t wanted_end = std::min(end, piece.aligned_offset + bytes);
   piece.into = piece.into.before(static_cast<std::size_t>(wanted_end - piece.offset));
@@ -411,8 +411,8 @@ void UringStorage::finish(unsigned number, const Result<void>& result) {
 
 }  // namespace
 
-Result<std::unique_ptr<Storage>> make_uring_storage(const StorageOptions& options) {
-  auto storage = std::make_unique<UringStorage>(options);
+Result<std::unique_ptr<Storage>> make_uring_storage(unsigned threads) {
+  auto storage = std::make_unique<UringStorage>(threads);
   DOVETAIL_TRY(storage->start());
   return storage;
 }

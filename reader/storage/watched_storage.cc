@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "format/guard_memory.h"
-#include "reader/storage/deadline_storage.h"
 
 namespace dovetail::detail {
 namespace {

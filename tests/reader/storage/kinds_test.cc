@@ -53,19 +53,10 @@ class StorageKindsTest : public FolderTest {
 };
 
 TEST_F(StorageKindsTest, AutomaticIsPread) {
-  const auto storage = make_storage(StorageKind::automatic, {}).value();
+  const auto storage = make_storage(StorageKind::automatic).value();
   EXPECT_EQ(storage->facts().kind, StorageKind::pread);
   EXPECT_EQ(storage->facts().memory_bytes, 0u);
   expect_reads(*storage);
-}
-
-TEST_F(StorageKindsTest, OptionsOutOfRangeAreNamed) {
-  for (const auto& [options, name] : {std::pair{detail::StorageOptions{.threads = 0}, "threads"},
-                                      std::pair{detail::StorageOptions{.depth = 0}, "depth"},
-                                      std::pair{detail::StorageOptions{.depth = 1'000'000}, "depth"},
-                                      std::pair{detail::StorageOptions{.memory_bytes = 1000}, "memory_bytes"}}) {
-    EXPECT_THAT(make_storage(StorageKind::automatic, options), Fails(Errc::invalid_option).saying(name)) << name;
-  }
 }
 
 TEST_F(StorageKindsTest, EveryKindHasAName) {
@@ -75,12 +66,12 @@ TEST_F(StorageKindsTest, EveryKindHasAName) {
 }
 
 TEST_F(StorageKindsTest, WhereASandboxForbidsIoUringAskingForItSaysWhatToDo) {
-  if (!make_storage(StorageKind::io_uring_direct, {})) GTEST_SKIP() << "no io_uring here to forbid";
+  if (!make_storage(StorageKind::io_uring_direct)) GTEST_SKIP() << "no io_uring here to forbid";
   const std::size_t before = open_descriptors();
   without_system_call(SYS_io_uring_setup, [&] {
-    EXPECT_THAT(make_storage(StorageKind::io_uring_direct, {}),
+    EXPECT_THAT(make_storage(StorageKind::io_uring_direct),
                 Fails(Errc::resource_limit).saying("seccomp").saying("or use pread"));
-    expect_reads(*make_storage(StorageKind::automatic, {}).value());
+    expect_reads(*make_storage(StorageKind::automatic).value());
   });
   EXPECT_EQ(open_descriptors(), before);
 }
@@ -94,20 +85,20 @@ TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
     } catch (const std::system_error&) {
     }
     for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
-      EXPECT_THAT(make_storage(kind, {}), Fails(Errc::resource_limit));
+      EXPECT_THAT(make_storage(kind), Fails(Errc::resource_limit));
     }
   });
   EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(StorageKindsTest, WhereTooLittleMemoryMayBeLockedDirectReadsGoOnAndSaySo) {
-  if (const auto usable = make_storage(StorageKind::io_uring_direct, {}); !usable) {
+  if (const auto usable = make_storage(StorageKind::io_uring_direct); !usable) {
     GTEST_SKIP() << usable.error().to_string();
   } else {
     EXPECT_EQ((*usable)->facts().note, "");
   }
   with_little_locked_memory([&] {
-    const auto storage = make_storage(StorageKind::io_uring_direct, {});
+    const auto storage = make_storage(StorageKind::io_uring_direct);
     ASSERT_TRUE(storage) << storage.error().to_string();
     EXPECT_THAT((*storage)->facts().note, HasSubstr("RLIMIT_MEMLOCK"));
     expect_reads(**storage);
@@ -121,7 +112,7 @@ TEST_F(StorageKindsTest, WhereASandboxForbidsTryingItIsANoAndReadsGoOn) {
   };
   const bool could = can_try(*file_);
   without_system_call(SYS_preadv2, [&] {
-    const auto storage = make_storage(StorageKind::pread, {}).value();
+    const auto storage = make_storage(StorageKind::pread).value();
     for (int i = 0; i < 3; ++i) {
       SampleRead read(0, 1000, 0);
       EXPECT_FALSE(storage->try_read(*file_, 0, read.into()).value());
@@ -134,7 +125,7 @@ TEST_F(StorageKindsTest, WhereASandboxForbidsTryingItIsANoAndReadsGoOn) {
 }
 
 TEST_F(StorageKindsTest, DirectReadsLeaveThePageCacheAlone) {
-  const auto storage = make_storage(StorageKind::io_uring_direct, {});
+  const auto storage = make_storage(StorageKind::io_uring_direct);
   if (!storage) GTEST_SKIP() << storage.error().to_string();
   if (!file_->direct()) GTEST_SKIP() << "this file system has no direct reads";
   if (!evict()) GTEST_SKIP() << "the page cache cannot be emptied here";
@@ -146,7 +137,7 @@ TEST_F(StorageKindsTest, DirectReadsLeaveThePageCacheAlone) {
 }
 
 TEST_F(StorageKindsTest, AFileThatCannotBeReadDirectlyIsReadThroughThePageCacheAndCounted) {
-  const auto storage = make_storage(StorageKind::io_uring_direct, {});
+  const auto storage = make_storage(StorageKind::io_uring_direct);
   if (!storage) GTEST_SKIP() << storage.error().to_string();
   file_->refuse_direct();
   EXPECT_FALSE(file_->direct());
@@ -156,7 +147,7 @@ TEST_F(StorageKindsTest, AFileThatCannotBeReadDirectlyIsReadThroughThePageCacheA
 
 TEST_F(StorageKindsTest, ADirectDescriptorIsThatOfTheOpenFileNotOfOneThatTookItsPath) {
   if (!file_->direct()) GTEST_SKIP() << "this file system has no direct reads";
-  const auto storage = make_storage(StorageKind::io_uring_direct, {});
+  const auto storage = make_storage(StorageKind::io_uring_direct);
   if (!storage) GTEST_SKIP() << storage.error().to_string();
   const InputFile opened = InputFile::open(folder_.path("a")).value();
   write_file(folder_.path("other"), std::string(kSize, 'x'));

@@ -64,8 +64,7 @@ std::size_t cached_pages(const std::string& path);
 /// in a sandbox.
 void without_system_call(long number, const std::function<void()>& body);
 
-/// Runs `body` on a thread that may lock less memory than the buffers of direct reads take by
-/// default.
+/// Runs `body` on a thread that may lock less memory than the buffers of direct reads take.
 void with_little_locked_memory(const std::function<void()>& body);
 
 }  // namespace dovetail::test

@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "reader/storage/deadline_storage.h"
 #include "reader/storage/thread_pool.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/fails.h"
@@ -284,7 +283,7 @@ TEST_F(ReadWatchTest, OpeningsThatHangCostNoOthers) {
 
 TEST(ReadWatchRingTest, OpeningsThatHangCostNoOthers) {
   detail::ThreadPool timers(1);
-  auto ring = detail::make_storage(StorageKind::io_uring_direct, {.threads = 1});
+  auto ring = detail::make_storage(StorageKind::io_uring_direct, 1);
   if (!ring.has_value()) GTEST_SKIP() << ring.error().to_string();
   const auto storage = detail::watch_storage(
       std::move(*ring), {.after = kLongAfter, .gives_up = true, .log = {}, .executor = timers.executor()});
