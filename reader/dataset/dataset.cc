@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/system/errc.hpp>
-
 #include <dovetail/convert.h>
 
 #include "format/guard_memory.h"
@@ -307,34 +305,14 @@ Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t sha
   return dataset.shard_path(shard);
 }
 
-namespace {
-
-// Returns whether another dataset has been published under the path since this one was opened.
-bool was_replaced(const Dataset& dataset, std::uint32_t shard) {
-  if (!dataset.has_manifest()) return false;
-  const std::string& path = dataset.path();
-  const auto now =
-      read_shard_ends(path.ends_with(format::kShardSuffix) ? path : join_path(path, format::kManifestName));
-  return now && format::make_file_id(now->header.dataset_id, shard) != dataset.shards()[shard].file_id;
-}
-
-Result<ShardFile> open_shard_file(const Dataset& dataset, std::uint32_t shard) {
+Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard) {
+  if (const auto part = part_of(dataset, shard)) return open_shard(part->first, part->second);
   DOVETAIL_ASSIGN(auto path, checked_shard_path(dataset, shard));
   auto file = ShardFile::open(path, &dataset.shards()[shard]);
   if (!file && file.error().is(Errc::manifest_mismatch) && !dataset.has_manifest()) {
     return Error(Errc::file_changed, "the shard changed after the dataset was opened").in_file(path);
   }
   return file;
-}
-
-}  // namespace
-
-Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard) {
-  if (const auto part = part_of(dataset, shard)) return open_shard(part->first, part->second);
-  auto file = open_shard_file(dataset, shard);
-  if (file || file.error().code() != boost::system::errc::no_such_file_or_directory) return file;
-  if (!was_replaced(dataset, shard)) return file;
-  return Error(file.error().code(), "the dataset was replaced since it was opened").in_file(file.error().path());
 }
 
 }  // namespace detail

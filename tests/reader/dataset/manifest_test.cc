@@ -80,9 +80,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Change{"fingerprint", [](ShardInfo& shard) { ++shard.fingerprint; }}),
     [](const auto& c) { return std::string(c.param.field); });
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
 using ManifestTest = FolderTest;
 
 TEST_F(ManifestTest, AShardThatWasExchangedIsFound) {
@@ -92,20 +89,6 @@ TEST_F(ManifestTest, AShardThatWasExchangedIsFound) {
   const auto shard = detail::open_shard(dataset, 1);
   ASSERT_THAT(shard, Fails(Errc::manifest_mismatch));
   EXPECT_EQ(shard.error().detail().find("file_id"), 0u) << shard.error().detail();
-}
-
-TEST_F(ManifestTest, AVanishedShardOfADatasetThatWasReplacedSaysSo) {
-  constexpr const char* kReplaced = "the dataset was replaced since it was opened";
-  write_dataset(folder_.path(), 3, 20);
-  const Dataset dataset = Dataset::open(folder_.path()).value();
-  fs::remove(folder_.path("shard-2.dvt"));
-  const auto vanished = detail::open_shard(dataset, 2);
-  ASSERT_THAT(vanished, Fails(ErrorKind::io).in(folder_.path("shard-2.dvt")));
-  EXPECT_THAT(vanished.error().detail(), Not(HasSubstr(kReplaced)));
-  write_manifest(folder_.path("manifest.dvt"), {}, DatasetId::random());
-  const auto replaced = detail::open_shard(dataset, 2);
-  ASSERT_THAT(replaced, Fails(ErrorKind::io).in(folder_.path("shard-2.dvt")));
-  EXPECT_THAT(replaced.error().detail(), HasSubstr(kReplaced));
 }
 
 TEST_F(ManifestTest, WithoutAManifestAChangedShardHasChanged) {
