@@ -103,9 +103,9 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
 /// when it is given up.
 class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall> {
  public:
-  TimedCall(std::shared_ptr<CallQueue> queue, std::string path) : queue_(std::move(queue)), path_(std::move(path)) {}
+  TimedCall(std::shared_ptr<CallQueue> queue, HungRead what) : Awaited(std::move(what)), queue_(std::move(queue)) {}
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept { return what().file; }
   /// Whether a thread blocks until the call is answered.
   virtual bool blocks() const noexcept { return false; }
   virtual Storage::RequestKind kind() const noexcept { return Storage::RequestKind::call; }
@@ -129,8 +129,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   virtual void answer(Result<void> outcome) noexcept = 0;
   Error error_of(int error, const char* why) const noexcept {
     try {
-      const HungRead named = what();
-      return Error::from_errno(error, why).at(named.file, named.offset);
+      return Error::from_errno(error, why).at(path(), what().offset);
     } catch (const std::exception&) {  // out of memory
       return Error::from_errno(error);
     }
@@ -161,7 +160,6 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   friend class CallQueue;
 
   const std::shared_ptr<CallQueue> queue_;
-  const std::string path_;
   // Guarded by the queue's mutex.
   enum class Stage : std::uint8_t { waiting, out, abandoned, back };
   Stage stage_ = Stage::waiting;

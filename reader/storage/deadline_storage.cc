@@ -24,14 +24,11 @@ class TimedRead : public TimedCall {
  public:
   TimedRead(std::shared_ptr<CallQueue> queue, InputFile file, std::uint64_t offset, ReadInto into,
             Storage::ReadHandler done)
-      : TimedCall(std::move(queue), file.path()),
+      : TimedCall(std::move(queue), {.file = file.path(), .offset = offset, .bytes = piece_of(into), .age = {}}),
         file_(std::move(file)),
-        offset_(offset),
         into_(into),
-        piece_bytes_(std::min(into.size(), kDeadlinePiece)),
         done_(std::move(done)) {}
 
-  HungRead what() const override { return {.file = path(), .offset = offset_, .bytes = piece_bytes_, .age = {}}; }
   Storage::RequestKind kind() const noexcept override { return Storage::RequestKind::read; }
   const char* why_given_up() const noexcept override { return "reading it has hung"; }
   void answer(Result<void> outcome) noexcept override {
@@ -42,29 +39,28 @@ class TimedRead : public TimedCall {
  protected:
   void ask(Storage& storage) override {
     const std::span<std::byte> piece = next_piece();
-    storage.read(file_, offset_, ReadInto{piece}, [self = shared_from_this()](Result<void> outcome) {
+    storage.read(file_, what().offset, ReadInto{piece}, [self = shared_from_this()](Result<void> outcome) {
       static_cast<TimedRead&>(*self).on_answer(std::move(outcome));
     });
   }
   bool take() override {
-    into_.copy_from(std::span(buffer_).first(piece_bytes_));
-    offset_ += piece_bytes_;
-    into_ = into_.after(piece_bytes_);
-    piece_bytes_ = std::min(into_.size(), kDeadlinePiece);
+    into_.copy_from(buffer_);
+    into_ = into_.after(buffer_.size());
+    move_to(what().offset + buffer_.size(), piece_of(into_));
     return into_.size() == 0;
   }
 
   /// The buffer for the next piece.
   std::span<std::byte> next_piece() {
-    buffer_.resize(piece_bytes_);
+    buffer_.resize(what().bytes);
     return buffer_;
   }
   const InputFile file_;
-  std::uint64_t offset_;
 
  private:
+  static std::size_t piece_of(const ReadInto& into) noexcept { return std::min(into.size(), kDeadlinePiece); }
+
   ReadInto into_;  // not valid any more once the read is answered
-  std::size_t piece_bytes_;
   std::vector<std::byte> buffer_;
   Storage::ReadHandler done_;
 };
@@ -79,7 +75,7 @@ class TimedReading final : public TimedRead {
  private:
   void ask(Storage& storage) override {
     const auto read = [self = shared_from_this(), this, &storage, piece = next_piece()]() -> Storage::Answer {
-      DOVETAIL_TRY(storage.read_again(file_, offset_, ReadInto{piece}));
+      DOVETAIL_TRY(storage.read_again(file_, what().offset, ReadInto{piece}));
       return Storage::Answer(nullptr);
     };
     storage.call(path(), read, [self = shared_from_this(), this](const Storage::Answer& answer) {
@@ -92,9 +88,10 @@ class TimedReading final : public TimedRead {
 class TimedWork final : public TimedCall {
  public:
   TimedWork(std::shared_ptr<CallQueue> queue, const std::string& path, Storage::Call work, Storage::CallHandler done)
-      : TimedCall(std::move(queue), path), work_(std::move(work)), done_(std::move(done)) {}
+      : TimedCall(std::move(queue), {.file = path, .offset = 0, .bytes = 0, .age = {}}),
+        work_(std::move(work)),
+        done_(std::move(done)) {}
 
-  HungRead what() const override { return {.file = path(), .offset = 0, .bytes = 0, .age = {}}; }
   const char* why_given_up() const noexcept override { return "opening it has hung"; }
   void answer(Result<void> outcome) noexcept override {
     Storage::CallHandler done = std::move(done_);

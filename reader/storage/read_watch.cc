@@ -120,15 +120,10 @@ void ReadWatch::look() noexcept {
     try {
       if (!more) {
         arm_locked();
-      } else if (options_.gives_up) {
-        lock.unlock();
-        late->give_up();
-        say(describe(*late), ", and was abandoned");  // an abandoned call does not change any more
       } else {
-        // Under the lock: `describe` uses data that may go when the call is answered.
-        const HungRead what = describe(*late);
         lock.unlock();
-        say(what, " so far");
+        if (options_.gives_up) late->give_up();
+        say(describe(*late), options_.gives_up ? ", and was abandoned" : " so far");
       }
     } catch (const std::exception&) {  // out of memory: nothing is logged
     }

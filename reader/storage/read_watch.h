@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -35,17 +36,26 @@ struct WatchOptions {
 /// A request to a storage that is not answered yet.
 class Awaited {
  public:
+  /// The age of `what` is not set.
+  explicit Awaited(HungRead what) : what_(std::move(what)) {}
   virtual ~Awaited() = default;
 
-  /// Describes the request. Does not set its age.
-  virtual HungRead what() const = 0;
+  const HungRead& what() const noexcept { return what_; }
   /// Called once if the request is late and fails. `ReadWatch::end` returns false from then on.
   virtual void give_up() noexcept {}
+
+ protected:
+  /// Changes the description to that of the next piece. Needs: not watched.
+  void move_to(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    what_.offset = offset;
+    what_.bytes = bytes;
+  }
 
  private:
   friend class ReadWatch;
   using Clock = std::chrono::steady_clock;
   using List = std::list<std::shared_ptr<Awaited>>;
+  HungRead what_;
   Clock::time_point asked_{};
   Clock::duration late_at_{};  // the age at which it is late next
   List node_ = List(1);        // allocated here, so that `begin` needs no memory

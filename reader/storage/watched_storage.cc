@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/storage/watched_storage.h"
 
-#include <exception>
-#include <new>
-#include <optional>
 #include <string>
 #include <utility>
-
-#include "format/guard_memory.h"
 
 namespace dovetail::detail {
 namespace {
 
-/// A read that is watched.
-class WatchedRead final : public Awaited {
- public:
-  WatchedRead(const InputFile& file, std::uint64_t offset, std::uint64_t bytes)
-      : file_(file), offset_(offset), bytes_(bytes) {}
-  HungRead what() const override { return {.file = file_.path(), .offset = offset_, .bytes = bytes_, .age = {}}; }
-
- private:
-  const InputFile& file_;  // valid until the read is answered
-  const std::uint64_t offset_;
-  const std::uint64_t bytes_;
-};
-
-/// The opening of a file that is watched.
-class Opening final : public Awaited {
- public:
-  explicit Opening(std::string path) : path_(std::move(path)) {}
-  HungRead what() const override { return {.file = path_, .offset = 0, .bytes = 0, .age = {}}; }
-
- private:
-  const std::string path_;
-};
-
 /// Watches a request from construction until `end` or destruction.
 class Look {
  public:
-  Look(ReadWatch& watch, std::shared_ptr<Awaited> awaited) : watch_(&watch), awaited_(std::move(awaited)) {
+  Look(ReadWatch& watch, const std::string& file, std::uint64_t offset, std::uint64_t bytes)
+      : watch_(&watch),
+        awaited_(std::make_shared<Awaited>(HungRead{.file = file, .offset = offset, .bytes = bytes, .age = {}})) {
     watch_->begin(awaited_);
   }
   Look(Look&& other) noexcept : watch_(other.watch_), awaited_(std::move(other.awaited_)) {}
@@ -67,7 +41,7 @@ class WatchedStorage final : public Storage {
   }
 
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
-    Look look(*watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    Look look(*watch_, file.path(), offset, into.size());
     inner_->read(file, offset, into, [look = std::move(look), done = std::move(done)](Result<void> outcome) mutable {
       look.end();
       std::move(done)(std::move(outcome));
@@ -75,12 +49,12 @@ class WatchedStorage final : public Storage {
   }
 
   Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into) override {
-    const Look look(*watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    const Look look(*watch_, file.path(), offset, into.size());
     return inner_->read_again(file, offset, into);
   }
 
   void call(const std::string& path, Call work, CallHandler done) override {
-    Look look(*watch_, std::make_shared<Opening>(path));
+    Look look(*watch_, path, 0, 0);
     inner_->call(path, std::move(work), [look = std::move(look), done = std::move(done)](Answer answer) mutable {
       look.end();
       std::move(done)(std::move(answer));

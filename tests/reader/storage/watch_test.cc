@@ -335,8 +335,7 @@ TEST_F(ReadWatchTest, HoweverManyReadsWaitForAFileThatHangsAllAreAnswered) {
 /// Answered while it is given up.
 class AnsweredLate final : public detail::Awaited {
  public:
-  explicit AnsweredLate(detail::ReadWatch& watch) : watch_(watch) {}
-  HungRead what() const override { return {}; }
+  explicit AnsweredLate(detail::ReadWatch& watch) : Awaited({}), watch_(watch) {}
   void give_up() noexcept override { in_time = watch_.end(*this); }
   std::optional<bool> in_time;
 
