@@ -100,10 +100,7 @@ class DOVETAIL_EXPORT LaneOrder {
   /// Records of the lane. Later outputs are empty, or repeat the lane from its beginning if the
   /// plan wraps.
   std::uint64_t records() const noexcept;
-  /// One output, computed without the ones before it.
-  /// Cost: about K draws for a pool of K, and opening a group of runs: about as many permutations
-  ///       as it has runs, and a sort of its pauses. After a change of world, or in a later pass of
-  ///       a mix, also the cost of laying out a lane.
+  /// One output, computed without the ones before it. Cost: that of a cursor.
   PlannedRecord at(std::uint64_t output) const;
   /// Starts a cursor at any output. Cost: about K ln K draws for a pool of K, for any output.
   LaneCursor cursor(std::uint64_t output = 0) const;

@@ -55,6 +55,13 @@ LaneCursor LaneOrder::cursor(std::uint64_t output) const {
   return LaneCursor(std::make_unique<LaneCursor::State>(layout_, output));
 }
 
+PlannedRecord LaneOrder::at(std::uint64_t output) const {
+  LaneCursor there = cursor(output);
+  Pick pick;
+  there.next({&pick, 1});
+  return there.record(pick);
+}
+
 LaneCursor::LaneCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LaneCursor::LaneCursor(LaneCursor&&) noexcept = default;
 LaneCursor& LaneCursor::operator=(LaneCursor&&) noexcept = default;

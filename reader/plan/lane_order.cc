@@ -36,19 +36,4 @@ std::uint64_t LaneOrder::records() const noexcept {
   return layout_->records;
 }
 
-PlannedRecord LaneOrder::at(std::uint64_t output) const {
-  const std::optional<detail::LaneLayout::Segment> segment = layout_->segment(output);
-  if (!segment) return {};
-  const detail::EpochLayout& epoch = *layout_->epoch;
-  const std::uint32_t lane = segment->range.lane;
-  std::uint64_t place = segment->range.output;
-  const std::uint32_t source = epoch.mixed ? epoch.mixed->source_at(place) : 0;
-  place = epoch.outputs_of(source, place);
-  const std::uint64_t length = epoch.source_records(source, lane);
-  detail::PassOrders orders(epoch);
-  const detail::PassOrder order = layout_->order(orders, lane, source, place / length);
-  const Pick pick = order.at(place % length);
-  return {order.run(pick.run).first_id + pick.record, segment->status};
-}
-
 }  // namespace dovetail

@@ -76,11 +76,6 @@ std::size_t MixSchedule::entry_of(std::uint64_t row) const noexcept {
   return static_cast<std::size_t>(after - first_row_.begin()) - 1;
 }
 
-std::uint32_t MixSchedule::source_at(std::uint64_t row) const noexcept {
-  const std::size_t entry = entry_of(row);
-  return (*entries_)[entry].table.source_at(row - first_row_[entry]);
-}
-
 std::uint64_t MixSchedule::count(std::uint32_t source, std::uint64_t rows) const noexcept {
   const std::size_t entry = entry_of(rows);
   return counts_before_[entry][source] + (*entries_)[entry].table.count(source, rows - first_row_[entry]);

@@ -37,7 +37,6 @@ class MixSchedule {
   /// `from_step` of each entry counts steps of `rows_per_lane` rows.
   MixSchedule(std::shared_ptr<const MixEntries> entries, std::uint64_t rows_per_lane);
 
-  std::uint32_t source_at(std::uint64_t row) const noexcept;
   /// The number of rows in [0, `rows`) that come from the source. Cost: two binary searches.
   std::uint64_t count(std::uint32_t source, std::uint64_t rows) const noexcept;
   /// Fills `out` with the sources of the rows from `row` on.

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 
-#include "reader/plan/pool.h"
-#include "reader/plan/run_group.h"
-
 namespace dovetail::detail {
 
 Run ScatteredLane::run(std::uint64_t position) const noexcept {
@@ -20,12 +17,6 @@ Run ScatteredLane::run(std::uint64_t position) const noexcept {
 std::uint64_t PassOrder::groups_before(std::uint64_t end) const noexcept {
   const std::uint64_t inputs = std::min(end + layout_->pool(), layout_->records());
   return inputs == 0 ? 0 : layout_->group_of(inputs - 1) + 1;
-}
-
-Pick PassOrder::at(std::uint64_t output) const {
-  if (scattered_ != nullptr) return {output, 0};
-  RunGroup group(*layout_);
-  return pick_of_input(*layout_, group, input_of_output(*layout_, output));
 }
 
 }  // namespace dovetail::detail

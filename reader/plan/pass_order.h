@@ -55,8 +55,6 @@ class PassOrder {
   Stride deal(std::uint64_t position, std::uint64_t length) const noexcept {
     return layout_ != nullptr ? layout_->deal(position, length) : Stride{};
   }
-  /// The pick of one output, below `records()`. Does not compute the outputs before it.
-  Pick at(std::uint64_t output) const;
 
  private:
   template <class Runs>

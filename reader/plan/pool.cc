@@ -15,17 +15,6 @@ void SlotDraws::load(std::uint64_t batch) noexcept {
   for (std::size_t i = 0; i < words.size(); ++i) slots_[i] = static_cast<std::uint32_t>(scale_below(words[i], pool));
 }
 
-std::uint64_t input_of_output(const PassLayout& lane, std::uint64_t output) {
-  if (lane.pool() == 0) return output;
-  const std::uint64_t refilled = lane.records() - lane.pool();
-  SlotDraws slots(lane);
-  const std::uint64_t slot = output < refilled ? slots(output) : lane.drain()(output - refilled);
-  for (std::uint64_t earlier = std::min(output, refilled); earlier-- > 0;) {
-    if (slots(earlier) == slot) return lane.pool() + earlier;
-  }
-  return slot;
-}
-
 std::vector<Held> pool_before(const PassLayout& lane, std::uint64_t output) {
   std::vector<Held> held;
   held.reserve(lane.pool());

@@ -20,10 +20,9 @@ class SlotDraws {
  public:
   explicit SlotDraws(const PassLayout& lane) noexcept : lane_(lane) {}
 
-  /// A slot below `lane.pool()`. `output` is below `lane.records() - lane.pool()`.
-  std::uint32_t operator()(std::uint64_t output) noexcept { return from(output).front(); }
-  /// The slots of `output` and later outputs, as many as one batch of draws holds. The next call
-  /// invalidates the span.
+  /// The slots of `output` and later outputs, as many as one batch of draws holds; each is below
+  /// `lane.pool()`. The next call invalidates the span. `output` is below `lane.records() -
+  /// lane.pool()`.
   std::span<const std::uint32_t> from(std::uint64_t output) noexcept {
     return batch_of(output).subspan(output % Draws::kBatch);
   }
@@ -50,10 +49,6 @@ struct Held {
   std::uint64_t input = 0;
   std::uint32_t slot = 0;
 };
-
-/// The input that leaves the pool as output `output`, below `lane.records()`. Cost: a walk back
-/// over about `lane.pool()` draws.
-std::uint64_t input_of_output(const PassLayout& lane, std::uint64_t output);
 
 /// The content of every slot before output `output`, which is at most `lane.records() -
 /// lane.pool()`. Ascending by input. Cost: a walk back over about K ln K draws for a pool of K

@@ -45,13 +45,9 @@ std::uint32_t shard_of(const DatasetShape& dataset, std::uint64_t id) {
   return shard;
 }
 
-/// The ids of the present phase of one lane, computed one by one.
+/// The ids of the present phase of one lane.
 std::vector<std::uint64_t> lane_ids(const EpochPlan& epoch, std::uint32_t lane) {
-  std::vector<std::uint64_t> ids;
-  const LaneOrder order = epoch.lane(lane);
-  const std::uint64_t end = epoch.first_output(epoch.steps());
-  for (std::uint64_t output = 0; output < end; ++output) ids.push_back(order.at(output).id);
-  return ids;
+  return ids_of(epoch.lane(lane), 0, epoch.first_output(epoch.steps()));
 }
 
 /// The ids of the batches of each step, one list for each reader.
