@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/dataset/describe.h"
-
 #include <utility>
 
 #include "format/guard_memory.h"
 #include "format/try.h"
+#include "reader/dataset/shard_file.h"
 
 namespace dovetail {
 namespace detail {

@@ -7,7 +7,6 @@
 #include "format/moved_from.h"
 #include "format/try.h"
 #include "reader/dataset/block_loader.h"
-#include "reader/dataset/describe.h"
 #include "reader/dataset/shard_file.h"
 
 namespace dovetail {

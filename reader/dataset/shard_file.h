@@ -9,6 +9,7 @@
 
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
+#include <dovetail/record_reader.h>
 #include <dovetail/shard_info.h>
 
 #include "format/messages.h"
@@ -82,5 +83,8 @@ class ShardFile {
 /// Errors: `outside_dataset`; `manifest_mismatch`, or `file_changed` if there is no manifest; those
 ///         of `ShardFile`.
 Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard);
+
+/// The description of an open shard. Reads its metadata, which takes one more read.
+Result<ShardDescription> describe(const ShardFile& shard);
 
 }  // namespace dovetail::detail

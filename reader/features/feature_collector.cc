@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "format/text/json_members.h"
-#include "reader/features/features_report.h"
 
 namespace dovetail {
 namespace detail {

@@ -69,4 +69,7 @@ class Collector {
   NumberPieces::Room room_;
 };
 
+/// Sets `schema` and `without_column` from the other members. Needs: features sorted by name.
+void add_schema(FeaturesReport& report);
+
 }  // namespace dovetail::detail

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/features/features_report.h"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "reader/features/feature_collector.h"
 
 namespace dovetail {
 

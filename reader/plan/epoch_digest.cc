@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/plan/epoch_digest.h"
-
 #include <algorithm>
 
 #include "reader/plan/digest.h"
+#include "reader/plan/epoch_layout.h"
 #include "reader/plan/pass_walk.h"
 #include "reader/plan/wide_math.h"
 

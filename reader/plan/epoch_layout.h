@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <dovetail/identity.h>
 #include <dovetail/plan.h>
 
 #include "reader/plan/lane_phases.h"
@@ -100,5 +101,10 @@ class PassOrders {
   const EpochLayout& epoch_;
   std::vector<LaterLine> later_lines_;  // by source
 };
+
+/// The sum of the digests of all first deliveries of an epoch.
+/// Cost: proportional to the number of shards. A mix adds at most half the records of the runs that
+///       are open where it ends. `drop` adds the records that it leaves out.
+Hash128 epoch_digest(const EpochLayout& epoch);
 
 }  // namespace dovetail::detail

@@ -3,7 +3,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "reader/plan/epoch_digest.h"
 #include "reader/plan/epoch_layout.h"
 #include "reader/plan/lane_order.h"
 #include "reader/plan/wide_math.h"
