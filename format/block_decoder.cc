@@ -3,10 +3,6 @@
 
 #include <string>
 
-#if defined(DOVETAIL_PACKAGED_SNAPPY_DECODER)
-#include <snappy.h>
-#endif
-
 #include "format/crc32c/crc32c.h"
 #include "format/snappy_decoder.h"
 #include "format/try.h"
@@ -19,23 +15,8 @@ Error differs(Errc code, const char* field, std::uint64_t found, std::uint64_t e
   return Error(code, std::string(field) + " is " + std::to_string(found) + ", expected " + std::to_string(expected));
 }
 
-#if defined(DOVETAIL_PACKAGED_SNAPPY_DECODER)
-bool snappy_bytes(ByteView stored, std::uint32_t /*raw_bytes*/, std::span<std::byte> out) noexcept {
-  return snappy::RawUncompress(reinterpret_cast<const char*>(stored.data()), stored.size(),
-                               reinterpret_cast<char*>(out.data()));
-}
-#else
-constexpr auto& snappy_bytes = snappy_decode;
-#endif
-
-Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
-  const auto preamble = read_snappy_preamble(stored);
-  if (!preamble) return Error(Errc::decompression, "the Snappy data has no length");
-  // `snappy::RawUncompress` writes as many bytes as the preamble claims, however small `out` is.
-  if (preamble->raw_bytes != raw_bytes) {
-    return differs(Errc::decompression, "the decompressed length", preamble->raw_bytes, raw_bytes);
-  }
-  if (!snappy_bytes(stored, raw_bytes, out)) return Error(Errc::decompression, "the Snappy data is damaged");
+Result<void> decode_snappy(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
+  if (!snappy_decode(stored, raw_bytes, out)) return Error(Errc::decompression, "the Snappy data is damaged");
   return {};
 }
 
@@ -109,7 +90,7 @@ Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std:
     if (out.size() < header.raw_bytes) {
       return differs(Errc::bad_length, "the size of the output", out.size(), header.raw_bytes);
     }
-    DOVETAIL_TRY(header.codec == Codec::snappy ? uncompress(stored, header.raw_bytes, out)
+    DOVETAIL_TRY(header.codec == Codec::snappy ? decode_snappy(stored, header.raw_bytes, out)
                                                : decode_zstd_frame(stored, out.first(header.raw_bytes)));
     records = out.data();
   }

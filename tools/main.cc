@@ -53,7 +53,6 @@ std::string version_text() {
   listing.add("sanitizers", or_none(DOVETAIL_BUILD_SANITIZERS));
   listing.add("CUDA", or_none(DOVETAIL_BUILD_CUDA));
   listing.add("io_uring", or_none(DOVETAIL_BUILD_URING));
-  listing.add("Snappy decoder", DOVETAIL_BUILD_SNAPPY_DECODER);
   listing.add("CRC32C here", crc());
   std::string text = listing.to_text();
   text.pop_back();  // CLI11 adds the last line break

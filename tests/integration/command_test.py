@@ -30,7 +30,7 @@ class CommandLineTest(CommandTest):
             self.assertIn("--json", run_good(name, "--help").decode())
         version = run_good("--version").decode().splitlines()
         self.assertRegex(version[0], r"^dovetail \d+\.\d+\.\d+$")
-        names = ("compiler", "build type", "sanitizers", "CUDA", "io_uring", "Snappy decoder", "CRC32C here")
+        names = ("compiler", "build type", "sanitizers", "CUDA", "io_uring", "CRC32C here")
         for line, name in zip(version[1:], names, strict=True):
             self.assertRegex(line, rf"^{name}  +\S")
 
