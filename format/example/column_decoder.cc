@@ -5,7 +5,6 @@
 // names first and can explain the error.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -336,9 +335,6 @@ ColumnDecoder::~ColumnDecoder() = default;
 
 Result<ColumnDecoder> ColumnDecoder::make(Schema schema) {
   DOVETAIL_TRY(validate(schema));
-  if constexpr (std::endian::native != std::endian::little) {
-    return Error(Errc::unsupported_version, "columns need a little-endian machine");
-  }
   return ColumnDecoder(std::make_unique<Impl>(std::move(schema)));
 }
 
