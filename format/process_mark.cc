@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/process_mark.h"
 
-#include <sys/mman.h>
-#include <time.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,40 +10,14 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Returns a number that the kernel resets to 0 in a forked child, or null if the kernel cannot do
-/// that.
-std::atomic<std::uint64_t>* number_of_process() noexcept {
-  constexpr std::size_t kBytes = 4096;
-  void* const page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return nullptr;
-  // An emulator may accept any advice and ignore it. So check first that nonsense advice is
-  // refused.
-  const bool any_taken = ::madvise(page, kBytes, -1) == 0;
-  if (!any_taken && ::madvise(page, kBytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<std::uint64_t>(0);
-  ::munmap(page, kBytes);
-  return nullptr;
-}
-
-/// Mixes the clock with the process id, because a later process may reuse the id.
-std::uint64_t new_number() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto nanoseconds =
-      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-  return (nanoseconds << 22 ^ static_cast<std::uint64_t>(::getpid())) | 1;
-}
+std::atomic<std::uint64_t> forks = 0;  // between the first process and this one
 
 }  // namespace
 
 std::uint64_t ProcessMark::current() noexcept {
-  static std::atomic<std::uint64_t>* const number = number_of_process();
-  if (number == nullptr) return static_cast<std::uint64_t>(::getpid());
-  // Relaxed order suffices: no other data depends on the number, and the first number stored stays.
-  std::uint64_t seen = number->load(std::memory_order_relaxed);
-  if (seen != 0) [[likely]]
-    return seen;
-  const std::uint64_t made = new_number();
-  return number->compare_exchange_strong(seen, made, std::memory_order_relaxed) ? made : seen;
+  static const bool counts = ::pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
+  // Without memory for the handler, the process id must do, which a later process may reuse.
+  return counts ? forks.load(std::memory_order_relaxed) : static_cast<std::uint64_t>(::getpid());
 }
 
 Error ProcessMark::error() const {

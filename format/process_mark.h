@@ -13,8 +13,7 @@ namespace dovetail::detail {
 /// fork of that process has none of these threads, finds locks in an arbitrary state, and shares
 /// the file position with its parent. So the child must not touch the object.
 ///
-/// Threads: any. Cost: one load from a page that the kernel clears in a forked child, or a system
-/// call if the kernel cannot do that.
+/// Threads: any. Cost: one load of a number that a handler of `fork` changes in the child.
 class ProcessMark {
  public:
   ProcessMark() noexcept : process_(current()) {}
