@@ -36,10 +36,6 @@ Error not_an_id(std::string_view text) {
   return Error(Errc::invalid_option, "expected 32 hex digits, got \"" + std::string(text.substr(0, 40)) + "\"");
 }
 
-void store_be(std::span<std::uint8_t, 8> out, std::uint64_t value) noexcept {
-  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<std::uint8_t>(value >> (8 * (7 - i)));
-}
-
 std::uint64_t load_be(std::span<const std::uint8_t, 8> in) noexcept {
   std::uint64_t value = 0;
   for (const std::uint8_t byte : in) value = value << 8 | byte;
@@ -49,10 +45,7 @@ std::uint64_t load_be(std::span<const std::uint8_t, 8> in) noexcept {
 }  // namespace
 
 std::string Hash128::to_hex() const {
-  IdBytes bytes;
-  store_be(std::span(bytes).first<8>(), high);
-  store_be(std::span(bytes).last<8>(), low);
-  return format::hex(std::as_bytes(std::span(bytes)));
+  return format::hex64(high) + format::hex64(low);
 }
 
 Result<Hash128> Hash128::from_hex(std::string_view text) {
