@@ -185,17 +185,9 @@ Result<void> refuse_unfinished(const std::string& folder) {
   return {};
 }
 
-/// Whether a file lies in one of these folders, at any depth.
-bool lies_in_any(std::string_view file, const std::vector<std::string>& folders) {
-  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-    return file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
-  });
-}
-
 /// Without a manifest a folder is only a set of files. Datasets taken together so would hide
 /// missing shards, and mix records that were kept apart.
-Error several_datasets(const std::string& folder, const FilesBelow& below) {
-  const std::vector<std::string>& datasets = below.datasets;
+Error several_datasets(const std::string& folder, const std::vector<std::string>& datasets) {
   constexpr std::size_t kNamed = 3;
   std::string names;
   for (std::size_t i = 0; i < std::min(datasets.size(), kNamed); ++i) {
@@ -204,15 +196,8 @@ Error several_datasets(const std::string& folder, const FilesBelow& below) {
   if (datasets.size() > kNamed) names += " and " + std::to_string(datasets.size() - kNamed) + " more";
   const std::string lie =
       datasets.size() == 1 ? "a dataset lies below it: " : std::to_string(datasets.size()) + " datasets lie below it: ";
-  const auto own = std::find_if(below.shards.begin(), below.shards.end(),
-                                [&](const std::string& shard) { return !lies_in_any(shard, datasets); });
-  const std::string others = own == below.shards.end()
-                                 ? ""
-                                 : "; or name files outside them, such as " + *own + ", with a pattern, " +
-                                       shard_pattern(join_path(folder, folder_of(*own)));
   return Error(Errc::several_datasets, "the folder has no manifest of its own, and " + lie + names +
-                                           "; give one of them, such as " + join_path(folder, datasets.front()) +
-                                           others)
+                                           "; give one of them, such as " + join_path(folder, datasets.front()))
       .in_file(folder);
 }
 
@@ -227,7 +212,7 @@ Result<Listing> list_folder(const std::string& folder) {
 
   DOVETAIL_TRY(refuse_unfinished(folder));
   DOVETAIL_ASSIGN(auto below, list_shards_below(folder));
-  if (!below.datasets.empty()) return several_datasets(folder, below);
+  if (!below.datasets.empty()) return several_datasets(folder, below.datasets);
   if (below.shards.empty()) return no_shards(folder);
   return Listing{Listing::Kind::files, folder, std::move(below.shards)};
 }

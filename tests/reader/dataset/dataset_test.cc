@@ -348,10 +348,8 @@ TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
 
   // A shard beside them changes nothing, and a manifest without its shards, or one being written,
   // is a dataset as well.
-  EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
   write_shard(folder_.path("all"), "more.dvt", shard_of(2));
-  EXPECT_THAT(open_error(folder_.path("all")),
-              Fails(Errc::several_datasets).saying("'" + folder_.path("all/*.dvt") + "'"));
+  EXPECT_TRUE(open_error(folder_.path("all")).is(Errc::several_datasets));
   EXPECT_EQ(Dataset::open(folder_.path("all/*.dvt")).value().records(), 2u);
   write_file(folder_.path("lost/train/manifest.dvt"), "");
   EXPECT_TRUE(open_error(folder_.path("lost")).is(Errc::several_datasets));
