@@ -254,7 +254,7 @@ class SourcesTest(CommandTest):
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
         summary = run_json(*convert)
         self.assertEqual(len(summary["notes"]), 1)
-        self.assertRegex(summary["notes"][0], r"^a run has 655 records: on average 18\d\.\d KiB; .*--run-records")
+        self.assertRegex(summary["notes"][0], r"^a run has 655 records: on average 188\.\d KiB; .*--run-records")
         self.assertTrue(run_good(*convert).decode().endswith(f"\nnote: {summary['notes'][0]}\n"))
         self.assertEqual(run_json(*convert, "--run-records", 655)["notes"], [])
         write_file(source, tfrecord(large))
