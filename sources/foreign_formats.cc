@@ -18,13 +18,12 @@ using namespace std::string_view_literals;
 struct ForeignFormat {
   std::string_view magic;
   std::string_view name;
-  std::string_view pandas = {};  ///< The function of pandas that reads it.
 };
 
 constexpr std::array kFormats = {
-    ForeignFormat{"PAR1"sv, "a Parquet file", "read_parquet"},
-    ForeignFormat{"ARROW1"sv, "an Arrow or Feather file", "read_feather"},
-    ForeignFormat{"FEA1"sv, "a Feather file", "read_feather"},
+    ForeignFormat{"PAR1"sv, "a Parquet file"},
+    ForeignFormat{"ARROW1"sv, "an Arrow or Feather file"},
+    ForeignFormat{"FEA1"sv, "a Feather file"},
     ForeignFormat{"\x93NUMPY"sv, "a NumPy array (.npy)"},
     ForeignFormat{"PK\3\4"sv, "a zip or NumPy archive (.npz)"},
     ForeignFormat{"PK\5\6"sv, "a zip archive"},
@@ -51,11 +50,8 @@ std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
     return as_chars(head).starts_with(format.magic);
   });
   if (found == kFormats.end() && !is_arrow_stream(head)) return std::nullopt;
-  const ForeignFormat format = found == kFormats.end() ? ForeignFormat{{}, "a stream of Arrow"} : *found;
-  const std::string text = "this is " + std::string(format.name) + ", which is not supported; ";
-  if (format.pandas.empty()) return text + "docs/sources.md has a recipe that converts it";
-  return text + "write it as JSON lines first: python3 -c \"import pandas; pandas." + std::string(format.pandas) +
-         "('FILE').to_json('FILE.jsonl', orient='records', lines=True)\"; see docs/sources.md";
+  return "this is " + std::string(found == kFormats.end() ? "a stream of Arrow"sv : found->name) +
+         ", which is not supported; docs/sources.md has a recipe that converts it";
 }
 
 std::optional<std::string> advice_on_address(std::string_view path) {
