@@ -18,18 +18,46 @@ using namespace std::string_view_literals;
 struct ForeignFormat {
   std::string_view magic;
   std::string_view name;
+  std::string_view recipe;
 };
 
+constexpr std::string_view kFromParquet =
+    "write it as JSON lines first: python3 -c \"import pandas; pandas.read_parquet('FILE').to_json('FILE.jsonl', "
+    "orient='records', lines=True)\"";
+constexpr std::string_view kFromFeather =
+    "write it as JSON lines first: python3 -c \"import pandas; pandas.read_feather('FILE').to_json('FILE.jsonl', "
+    "orient='records', lines=True)\"";
+constexpr std::string_view kFromArrowStream =
+    "write it as JSON lines first: python3 -c \"import pyarrow; "
+    "pyarrow.ipc.open_stream(pyarrow.memory_map('FILE')).read_pandas()"
+    ".to_json('FILE.jsonl', orient='records', lines=True)\"";
+constexpr std::string_view kFromArray =
+    "a record of each row: python3 -c \"import dovetail, numpy; w = dovetail.DatasetWriter('DIR'); "
+    "w.extend(numpy.load('FILE', mmap_mode='r')); w.finish()\"";
+constexpr std::string_view kFromArrays =
+    "an Example of the rows of its arrays: python3 -c \"import dovetail, numpy; a = dict(numpy.load('FILE')); "
+    "w = dovetail.DatasetWriter('DIR', record_type='example'); "
+    "w.extend(dovetail.example(**dict(zip(a, r))) for r in zip(*a.values())); w.finish()\"";
+constexpr std::string_view kFromHdf5 =
+    "an Example of the rows of its datasets: python3 -c \"import dovetail, h5py; a = h5py.File('FILE'); "
+    "w = dovetail.DatasetWriter('DIR', record_type='example'); "
+    "w.extend(dovetail.example(**dict(zip(a, r))) for r in zip(*a.values())); w.finish()\"";
+constexpr std::string_view kFromZip = "unpack it and give the folder: unzip FILE -d FOLDER";
+
 constexpr std::array kFormats = {
-    ForeignFormat{"PAR1"sv, "a Parquet file"},
-    ForeignFormat{"ARROW1"sv, "an Arrow or Feather file"},
-    ForeignFormat{"FEA1"sv, "a Feather file"},
-    ForeignFormat{"\x93NUMPY"sv, "a NumPy array (.npy)"},
-    ForeignFormat{"PK\3\4"sv, "a zip or NumPy archive (.npz)"},
-    ForeignFormat{"PK\5\6"sv, "a zip archive"},
-    ForeignFormat{"\x89HDF\r\n\x1A\n"sv, "an HDF5 file"},
-    ForeignFormat{"\x04\x22\x4D\x18"sv, "a file compressed with lz4"},
+    ForeignFormat{"PAR1"sv, "a Parquet file", kFromParquet},
+    ForeignFormat{"ARROW1"sv, "an Arrow or Feather file", kFromFeather},
+    ForeignFormat{"FEA1"sv, "a Feather file", kFromFeather},
+    ForeignFormat{"\x93NUMPY"sv, "a NumPy array (.npy)", kFromArray},
+    ForeignFormat{"\x89HDF\r\n\x1A\n"sv, "an HDF5 file", kFromHdf5},
+    ForeignFormat{"\x04\x22\x4D\x18"sv, "a file compressed with lz4",
+                  "decompress it as it is read: lz4 -dc FILE | dovetail convert - --from jsonl --to DIR"},
 };
+
+std::string advice_on(const ForeignFormat& format) {
+  return "this is " + std::string(format.name) + ", which is not supported; " + std::string(format.recipe) +
+         "; see docs/sources.md";
+}
 
 // An Arrow stream, as Hugging Face's datasets have it, has no magic. It begins with a mark, then
 // the length of its first message, which is small and a multiple of 8, then a FlatBuffers table.
@@ -43,21 +71,45 @@ bool is_arrow_stream(ByteView head) {
   return bytes != 0 && bytes % 8 == 0 && bytes < kMaxSchemaBytes && table % 4 == 0 && table < bytes;
 }
 
+// The first member of an archive written by NumPy is an array.
+ForeignFormat zip_of(std::string_view text) {
+  constexpr std::size_t kNameLengthAt = 26;
+  constexpr std::size_t kNameAt = 30;
+  constexpr std::string_view kArray = ".npy";
+  if (text.size() > kNameAt) {
+    const std::size_t length = format::load_le<std::uint16_t>(as_bytes(text).data() + kNameLengthAt);
+    if (text.substr(kNameAt, length).ends_with(kArray)) return {{}, "a NumPy archive (.npz)", kFromArrays};
+  }
+  return {{}, "a zip archive", kFromZip};
+}
+
 }  // namespace
 
 std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
-  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), [&](const ForeignFormat& format) {
-    return as_chars(head).starts_with(format.magic);
-  });
-  if (found == kFormats.end() && !is_arrow_stream(head)) return std::nullopt;
-  return "this is " + std::string(found == kFormats.end() ? "a stream of Arrow"sv : found->name) +
-         ", which is not supported; docs/sources.md has a recipe that converts it";
+  const std::string_view text = as_chars(head);
+  if (text.starts_with("PK\3\4"sv) || text.starts_with("PK\5\6"sv)) return advice_on(zip_of(text));
+  if (is_arrow_stream(head)) return advice_on({{}, "a stream of Arrow", kFromArrowStream});
+  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(),
+                                         [&](const auto& format) { return text.starts_with(format.magic); });
+  if (found == kFormats.end()) return std::nullopt;
+  return advice_on(*found);
 }
 
 std::optional<std::string> advice_on_address(std::string_view path) {
   if (!format::is_address(path)) return std::nullopt;
-  return "this is a remote address, but only local files are read; copy it here first, or pipe its content to "
-         "`dovetail convert - --to DIR`, see docs/sources.md";
+  const std::string scheme = format::lower_case(path.substr(0, path.find(':')));
+  struct Client {
+    std::string_view scheme;
+    std::string_view command;
+  };
+  constexpr std::array kClients = {Client{"s3", "aws s3 cp URL -"}, Client{"gs", "gcloud storage cat URL"},
+                                   Client{"https", "curl -fsSL URL"}, Client{"http", "curl -fsSL URL"}};
+  const auto* const client =
+      std::find_if(kClients.begin(), kClients.end(), [&](const Client& each) { return each.scheme == scheme; });
+  const std::string advice = "this is a remote address, but only local files are read; ";
+  if (client == kClients.end()) return advice + "copy it here first";
+  return advice + "copy it here first, or read it as a stream: " + std::string(client->command) +
+         " | dovetail convert - --to DIR";
 }
 
 bool has_table_name(std::string_view path) {

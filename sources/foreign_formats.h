@@ -10,7 +10,7 @@
 
 namespace dovetail::detail {
 
-/// "this is a Parquet file, ...", for a file with this head.
+/// "this is a Parquet file; ...", with a command that converts it, for a file with this head.
 std::optional<std::string> advice_on_foreign_bytes(ByteView head);
 /// The same for addresses such as `s3://...`.
 std::optional<std::string> advice_on_address(std::string_view path);

@@ -167,7 +167,7 @@ class InspectionTest(CommandTest):
     def test_known_formats_that_are_not_read_have_their_recipe(self):
         table = write_file(self.path("b.parquet"), b"PAR1" + bytes(100) + b"PAR1")
         for command in ("inspect", "cat"):
-            said = self.assert_fails(USAGE, command, table, says=["a Parquet file", "docs/sources.md"])
+            said = self.assert_fails(USAGE, command, table, says=["a Parquet file", "read_parquet"])
             self.assertNotIn("dovetail convert", said)
 
     def test_a_record_behind_the_end(self):

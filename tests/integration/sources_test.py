@@ -363,7 +363,7 @@ class SourcesTest(CommandTest):
                                 ((lines, "--to", json_lines, "--overwrite"), ("a.jsonl", "give another path")),
                                 ((lines, "--to", "s3://bucket/t"), "this is a remote address"),
                                 ((lines, "--to-tfrecord", "S3://bucket/t"), "this is a remote address"),
-                                (("S3://bucket/t", *to), "dovetail convert - ")):
+                                (("S3://bucket/t", *to), "aws s3 cp URL")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(USAGE, "convert", *arguments, says=says)
                 self.assertFalse(os.path.exists(self.path("t")))
