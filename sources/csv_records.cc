@@ -142,10 +142,10 @@ Result<FileOpener> make_csv_opener(const SourceListing& listing, const SourceOpt
     if (auto fits = numbers.check_column(column.name, texts); !fits) return fits.error().in_file(layout.file);
   }
   const bool raw = options.records == RecordForm::raw;
-  FileOpener opener{.makes_examples = !raw, .columns = layout.columns};
-  if (!raw) opener.schema = schema_of(layout.columns);
   auto shape = std::make_shared<CsvShape>(
       CsvShape{std::move(layout), options.csv, raw, ExampleBuilder(options.max_record_bytes)});
+  FileOpener opener{.makes_examples = !raw, .columns = [shape] { return shape->layout.columns; }};
+  if (!raw) opener.schema = [shape] { return schema_of(shape->layout.columns); };
   opener.open = [shape, &options](std::size_t /*file*/, SourceFile bytes,
                                   Compression compression) -> Result<std::unique_ptr<FileRecords>> {
     DOVETAIL_ASSIGN(auto rows, CsvRows::open(std::move(bytes), compression, options));

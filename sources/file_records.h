@@ -72,9 +72,10 @@ struct FileOpener {
   // From the metadata of a dataset; empty for other sources.
   std::string record_type = {};
   std::map<std::string, std::string> metadata = {};
-  std::optional<Schema> schema = {};      ///< Set if the format knows the shapes of all features.
   std::vector<std::string> classes = {};  ///< With labels: the class names, by number.
-  std::vector<CsvColumn> columns = {};
+  // Made when asked for, since there may be many thousand columns; empty functions where there are none.
+  std::function<std::optional<Schema>()> schema = {};  ///< If the format knows the shapes of all features.
+  std::function<std::vector<CsvColumn>()> columns = {};
 };
 
 }  // namespace dovetail::detail

@@ -158,7 +158,7 @@ Result<FileOpener> make_folder_opener(const SourceListing& listing, const Source
     shape.numbers = std::move(*numbers);
   }
   FileOpener opener{.makes_examples = shape.examples, .classes = shape.classes};
-  if (shape.examples) opener.schema = schema_of_files(options.labels);
+  if (shape.examples) opener.schema = [labels = options.labels] { return schema_of_files(labels); };
   opener.open = [made, &listing](std::size_t file, SourceFile bytes,
                                  Compression /*compression*/) -> Result<std::unique_ptr<FileRecords>> {
     return std::make_unique<WholeFile>(std::move(bytes), listing.files[file].name, *made);

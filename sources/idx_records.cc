@@ -241,7 +241,7 @@ std::optional<Schema> common_schema(const SourceListing& listing, const SourceOp
 
 FileOpener make_idx_opener(const SourceListing& listing, const SourceOptions& options) {
   FileOpener opener{.makes_examples = options.records != RecordForm::raw};
-  if (opener.makes_examples) opener.schema = common_schema(listing, options);
+  if (opener.makes_examples) opener.schema = [&listing, &options] { return common_schema(listing, options); };
   opener.open = [&options](std::size_t /*file*/, SourceFile bytes,
                            Compression compression) -> Result<std::unique_ptr<FileRecords>> {
     DOVETAIL_ASSIGN(auto items, IdxItems::open(std::move(bytes), compression, options.max_record_bytes));

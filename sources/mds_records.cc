@@ -323,7 +323,7 @@ Result<FileOpener> make_mds_opener(const SourceListing& listing, const SourceOpt
     }
   }
   FileOpener opener{.makes_examples = !raw};
-  if (!raw) opener.schema = schema_of(*listing.mds);
+  if (!raw) opener.schema = [&listing] { return schema_of(*listing.mds); };
   opener.open = [&listing, &options](std::size_t file, SourceFile bytes, Compression /*compression*/) {
     return MdsRecords::open(std::move(bytes), listing.mds->shards[file], options);
   };

@@ -246,7 +246,8 @@ std::map<std::string, std::string> RecordSource::metadata() const {
   return impl_->opener().metadata;
 }
 std::optional<Schema> RecordSource::schema() const {
-  return impl_->opener().schema;
+  const auto& schema = impl_->opener().schema;
+  return schema ? schema() : std::nullopt;
 }
 std::uint64_t RecordSource::files() const noexcept {
   return impl_->listing().files.size();
@@ -264,7 +265,8 @@ std::vector<std::string> RecordSource::classes() const {
   return impl_->opener().classes;
 }
 std::vector<CsvColumn> RecordSource::columns() const {
-  return impl_->opener().columns;
+  const auto& columns = impl_->opener().columns;
+  return columns ? columns() : std::vector<CsvColumn>();
 }
 const std::string& RecordSource::file() const noexcept {
   return impl_->path();

@@ -190,7 +190,7 @@ Result<FileOpener> make_shard_opener(const SourceListing& listing, const SourceO
   if (!shard.schema.empty()) {
     auto schema = parse_schema(shard.schema);
     if (!schema) return schema.error().in_file(listing.path_of(0));
-    opener.schema = std::move(*schema);
+    opener.schema = [parsed = std::move(*schema)] { return std::optional(parsed); };
   }
   std::vector<std::uint64_t> first_ids = {0};  // id of the first record of each shard
   for (const ShardInfo& info : listing.dataset->shards()) first_ids.push_back(first_ids.back() + info.records);

@@ -119,8 +119,8 @@ TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {
     const char* note;
   };
   for (const Case& run : {Case{16 * kMiB, 96, 256, "cannot hold 4 slots and one block"},
-                          Case{200 * kMiB, 96, 256, "pool = 256 needs up to"},
-                          Case{300 * kMiB, 1, 256, "pool = 40 fits"}, Case{300 * kMiB, 1, 40, "rows 384"},
+                          Case{200 * kMiB, 96, 256, "1342177280 of them for the pool"},
+                          Case{300 * kMiB, 1, 256, "lower pool"}, Case{300 * kMiB, 1, 40, "rows 384"},
                           Case{300 * kMiB, 2, 4, "rows 384"}, Case{900 * kMiB, 96, 64, "rows 384"}}) {
     options.memory_bytes = run.budget;
     options.plan.open_runs = run.open_runs;
