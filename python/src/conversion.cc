@@ -332,9 +332,10 @@ py::object merge_parts(const py::object& folder_given, const py::object& overwri
 }  // namespace
 
 void bind_conversion(py::module_& module) {
-  module.def("convert", convert_sources, py::arg("sources"), py::arg("folder"), py::kw_only(),
+  // A missing target is an error of `to_path`. That of pybind11 would list all sources.
+  module.def("convert", convert_sources, py::arg("sources"), py::arg("folder") = py::none(), py::kw_only(),
              py::arg("progress") = py::none(), with_packing_doc(kConvertDoc, kConvertResults).c_str());
-  module.def("export_tfrecords", export_sources, py::arg("sources"), py::arg("target"), py::kw_only(),
+  module.def("export_tfrecords", export_sources, py::arg("sources"), py::arg("target") = py::none(), py::kw_only(),
              py::arg("progress") = py::none(), py::arg("compression") = py::none(), py::arg("overwrite") = false,
              kExportDoc);
   module.def("merge", merge_parts, py::arg("folder"), py::kw_only(), py::arg("overwrite") = false,

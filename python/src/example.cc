@@ -151,7 +151,8 @@ class Features {
   std::deque<std::string> texts_;
 };
 
-py::bytes example(const py::kwargs& named) {
+py::bytes example(const py::args& given, const py::kwargs& named) {
+  if (!given.empty()) throw py::type_error("features are given by name, as example(**features)");
   need_numpy();
   Features features;
   for (const auto& [name, value] : named) {

@@ -137,6 +137,12 @@ void set_options(ReaderOptions& options, const py::dict& given) {
   options.plan.world = options.ranks.world;
 }
 
+void need_batch(const py::dict& given) {
+  if (!given.contains("batch") || given["batch"].is_none()) {
+    throw py::type_error("batch is missing, the rows of a batch");
+  }
+}
+
 py::dict to_dict(const PlanOptions& options) {
   py::dict dict;
   dict["world"] = options.world;

@@ -17,6 +17,9 @@ void set_options(PlanOptions& options, const pybind11::dict& given);
 /// Includes the options of the plan. Does not accept `log`.
 void set_options(ReaderOptions& options, const pybind11::dict& given);
 
+/// Errors: TypeError without `batch`, the only option that has no default.
+void need_batch(const pybind11::dict& given);
+
 /// The options by name, in the form in which they are given.
 pybind11::dict to_dict(const PlanOptions& options);
 

@@ -36,7 +36,7 @@ Dataset to_dataset(const py::object& given) {
 PlanOptions plan_options(const py::kwargs& given) {
   PlanOptions options;
   set_options(options, given);
-  if (!given.contains("batch")) throw py::type_error("batch is missing, the rows of a batch");
+  need_batch(given);
   return options;
 }
 

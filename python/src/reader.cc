@@ -327,6 +327,7 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
                                       const py::object& of_record, const py::object& of_batch) {
   ReaderOptions options;
   set_options(options, given);
+  need_batch(given);
   if (!state.is_none()) options.state = to_state(state);
   std::shared_ptr<PyMap> map;
   if (!of_record.is_none() && !of_batch.is_none()) refuse("give map or map_batch, not both");

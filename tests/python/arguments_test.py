@@ -156,6 +156,23 @@ class NameTest(ErrorTest):
                 self.assertEqual(self.refused(call, **{name: 4}),
                                  f"there is no option '{name}'; did you mean '{meant}'?")
 
+    def test_errors_about_missing_arguments_do_not_repeat_data(self):
+        path, many = self.make_dataset(), [self.path(f"{i}.txt") for i in range(1000)]
+        plan = dovetail.Plan(path, batch=4)
+        for call, says in (
+                (lambda: dovetail.example({"image": bytes(10_000)}), r"by name, as example\(\*\*features\)"),
+                (lambda: dovetail.example(bytes(10_000)), "features are given by name"),
+                (lambda: dovetail.convert(many), "^folder must be a str"),
+                (lambda: dovetail.export_tfrecords(many), "^target must be a str"),
+                (lambda: dovetail.Plan(path), "^batch is missing"),
+                (lambda: dovetail.Plan(path, batch=None), "^batch is missing"),
+                (lambda: dovetail.Plan.resume(path, plan.state_dict(0), batch=None), "^batch is missing"),
+                (lambda: dovetail.Reader(path, batch=None), "^batch is missing")):
+            with self.subTest(says=says):
+                said = self.refused(call)
+                self.assertRegex(said, says)
+                self.assertLess(len(said), 200)
+
     def test_what_has_no_items_by_number(self):  # which a DataLoader asks for
         dataset = dovetail.Dataset(self.make_dataset())
         for each, says in ((self.open_reader(dataset), "iterate"), (dataset, "dovetail.open(dataset)")):
