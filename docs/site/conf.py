@@ -60,8 +60,9 @@ def stub_signatures():
     def one(function, first):
         given = function.args
         given.args = given.args[first:]
-        for argument in (*given.args, *given.kwonlyargs):
-            argument.annotation = None
+        for argument in (*given.args, *given.kwonlyargs, given.kwarg):
+            if argument is not None:
+                argument.annotation = None
         return f"({ast.unparse(given)})", None if function.name == "__init__" else ast.unparse(function.returns)
 
     path = os.path.join(os.path.dirname(dovetail.__file__), "_dovetail.pyi")

@@ -197,13 +197,14 @@ constexpr const char* kPlanDoc =
 Args:
     dataset: a `Dataset`, or the path of one.
     batch: rows per rank and step.
-    world: number of ranks.
-    order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
-    tail: handling of records that do not fill a last step: "drop", "pad" (missing rows are empty and marked) or "wrap".
-    seed: the same on all ranks.
-    assign: "even" cuts the concatenated shards evenly, "files" keeps files whole, "runs" assigns runs of all shards to
-        every rank.
-    replicate: number of consecutive ranks that read the same rows.
+    world: number of ranks, 1 by default.
+    order: "shuffle" (default), "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
+    tail: handling of records that do not fill a last step: "drop" (default), "pad" (missing rows are empty and marked)
+        or "wrap".
+    seed: the same on all ranks, 0 by default.
+    assign: "even" (default) cuts the concatenated shards evenly, "files" keeps files whole, "runs" assigns runs of all
+        shards to every rank.
+    replicate: number of consecutive ranks that read the same rows, 1 by default.
     lanes: ordered streams; None (default) for one per reader.
     open_runs: runs of a lane to interleave: at least this many if it has them, fewer than twice as many.
     pool: records in the shuffle pool of a lane. More open runs and a larger pool mix better; see docs/mixing.md.
@@ -245,6 +246,8 @@ void bind_plan(py::module_& module) {
       .def(py::init(&make_plan), py::arg("dataset"))
       .def_static("resume", resume_plan, py::arg("dataset"), py::arg("state"),
                   R"(Returns the plan that continues from a state, also from one of another world or batch.
+
+Takes the options of `Plan`. `batch` is required, and `world` is 1 by default. Others are those of the state by default.
 
 Raises:
     StateMismatchError: if dataset or order differ; the message names the differences.)")
