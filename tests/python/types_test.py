@@ -100,13 +100,19 @@ class TypeTest(ModuleTest):
     def test_every_option_has_its_own_line_and_a_default(self):
         with open(os.path.join(PACKAGE, "_dovetail.pyi"), encoding="utf-8") as file:
             stub = {thing.name: thing for thing in ast.parse(file.read()).body if hasattr(thing, "name")}
-        for name in ("Writer", "DatasetWriter", "convert", "index", "recover"):
+        for name in ("Plan", "Writer", "DatasetWriter", "convert", "index", "recover"):
             function = stub[name].body[1] if isinstance(stub[name], ast.ClassDef) else stub[name]
             self.assertEqual(function.name, "__init__" if function is not stub[name] else name)
             for option, preset in zip(function.args.kwonlyargs, function.args.kw_defaults):
                 with self.subTest(of=name, option=option.arg):
                     self.assertRegex(getattr(dovetail, name).__doc__, rf"(?m)^    {option.arg}: \S")
-                    self.assertNotEqual(ast.unparse(preset), "...")
+                    if preset is not None:
+                        self.assertNotEqual(ast.unparse(preset), "...")
+        plan = stub["Plan"].body[1].args
+        presets = {option.arg: ast.literal_eval(preset) for option, preset in zip(plan.kwonlyargs, plan.kw_defaults)
+                   if preset is not None}
+        dataset = self.make_dataset()
+        self.assertEqual(dovetail.Plan(dataset, batch=4, **presets).options, dovetail.Plan(dataset, batch=4).options)
 
     def test_the_stub_fits_the_module(self):
         allowed = write_file(self.path("allowed"), "\n".join(ALLOWED).encode())
