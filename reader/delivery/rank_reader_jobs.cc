@@ -22,6 +22,8 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   if (begun.has_value() && *begun && !start.end_of_epoch) walked = rows_.walk(start, flight.rows, flight.walked);
   const std::uint32_t rows = walked.has_value() ? *walked : 0;
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
+  // Ask after the walk, which gives the rows before the runs that failed.
+  const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
   damage_.report();
   const Clock::time_point ended = Clock::now();
   trace({.kind = TimelineEvent::Kind::plan, .begin = began, .end = ended});
@@ -33,6 +35,7 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   flight.walked += rows;
   walked_.rows += rows;
   walked_.blocked_at = blocked ? std::optional(changes) : std::nullopt;
+  if (failure.has_value()) walked_.failure = *failure;
   if (!begun.has_value()) walked_.failure = begun.error();
   if (!walked.has_value()) walked_.failure = walked.error();
   if (!begun.has_value() || !*begun) flights_.pop_back();  // the walked flight is the last one

@@ -65,7 +65,7 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
   if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
-  if (of.waits) return wait_locked();
+  if (of.waits) return false;
   // When the group ends, its pool may need spare room. The room used before is not free until all
   // rows walked so far are filled.
   free_filled();
@@ -100,17 +100,12 @@ bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::
   if (of.singles.empty()) of.singles.push_back(FetchedGroup::of(of.order, picks));
   const FetchedGroup& singles = of.singles.front();
   of.waits = !singles.ready();
-  if (of.waits) return wait_locked();
+  if (of.waits) return false;
   for (const Fetched& run : singles.runs) {
     for (const Fetched::Single& single : run.singles) entries[single.pick] = single.entry;
   }
   of.found = true;
   return true;
-}
-
-bool RunStore::wait_locked() const {
-  if (failure_) throw Exception(*failure_);
-  return false;
 }
 
 std::optional<RunStore::Work> RunStore::claim() {
@@ -183,7 +178,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
 bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
   if (const std::optional<Error> failure = shards_.failure(shard)) {
-    if (is_no_damage(*failure)) return fail_locked(*failure);
+    if (is_no_damage(*failure)) return needed && fail_locked(*failure);
     damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), *failure, true});
     finish(group, run);
     return run.prepared = true;
@@ -348,6 +343,11 @@ bool RunStore::fail_locked(const Error& error) {
   if (!failure_) failure_ = error;
   ++changes_;
   return false;
+}
+
+std::optional<Error> RunStore::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 bool RunStore::is_damaged(std::uint64_t id) const noexcept {

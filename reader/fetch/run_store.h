@@ -92,7 +92,9 @@ class RunStore final : public RunMemory {
   /// Call this when all rows before `rows` are filled.
   void filled_to(std::uint64_t rows);
 
-  /// Grows whenever a blocked walk may try again.
+  /// Why a walk that waits can never continue. Nothing more is fetched then.
+  std::optional<Error> failure() const;
+  /// Grows whenever a blocked walk may try again, or finds that it can never continue.
   std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
   /// Adds the counts and times of reads to `stats`, and sets the memory in use.
@@ -127,10 +129,8 @@ class RunStore final : public RunMemory {
   bool read_later(Work& work);
   void arrived(std::list<Work>& waiting) noexcept;
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
-  /// Lets walks that wait fail. Returns false.
+  /// Sets the failure. Returns false.
   bool fail_locked(const Error& error);
-  /// The answer to a walk that has to wait: false. Throws the failure, if there is one.
-  bool wait_locked() const;
 
   const Options options_;
   ShardTable& shards_;
@@ -146,7 +146,7 @@ class RunStore final : public RunMemory {
   std::list<FetchedGroup> leaving_;
   std::list<FetchedGroup> spares_;
   std::list<Work> arrived_;
-  std::optional<Error> failure_;  // why no walk that waits can ever continue
+  std::optional<Error> failure_;
   ReaderStats tally_;
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<int> cold_ = 0;

@@ -24,8 +24,7 @@ class RunMemory {
   virtual void end(std::uint64_t pass) noexcept = 0;
 
   /// If all runs of the group are ready, opens them, fills `runs` and returns true. They stay open
-  /// until `close`. One group of a pass is open at a time, in ascending order. Throws an `Exception`
-  /// if they can never be ready.
+  /// until `close`. One group of a pass is open at a time, in ascending order.
   virtual bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) = 0;
   virtual void close(std::uint64_t pass) noexcept = 0;
 

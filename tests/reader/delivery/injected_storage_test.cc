@@ -2,6 +2,7 @@
 // Whatever storage does with its reads, and whatever the options: what is delivered is what was
 // planned.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -17,8 +18,10 @@
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/cases.h"
+#include "tests/support/fails.h"
 #include "tests/support/gated_storage.h"
 #include "tests/support/shuffled_storage.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::test {
 namespace {
@@ -41,6 +44,21 @@ class LateOpening final : public StorageInFront {
     };
     StorageInFront::call(path, late, std::move(done));
   }
+};
+
+/// Opens no shard but the first: the process has no descriptors left.
+class OneDescriptor final : public StorageInFront {
+ public:
+  OneDescriptor(std::unique_ptr<Storage> inner, std::string first)
+      : StorageInFront(std::move(inner)), first_(std::move(first)) {}
+  void call(const std::string& path, Call work, CallHandler done) override {
+    if (path == first_) return StorageInFront::call(path, std::move(work), std::move(done));
+    const auto fails = []() -> Answer { return Error::from_errno(EMFILE, "cannot open a shard"); };
+    StorageInFront::call(path, fails, std::move(done));
+  }
+
+ private:
+  const std::string first_;
 };
 
 class InjectedStorageTest : public ::testing::Test {
@@ -354,6 +372,36 @@ TEST_F(InjectedStorageTest, AReaderAsksForEveryPieceOfARunAndEveryPlacedRecordOn
       }
       EXPECT_EQ(engine->stats().reads, reads);
     }
+  }
+}
+
+TEST(RunFailureTest, AllRowsBeforeAreDelivered) {
+  const TempFolder folder;
+  const Dataset dataset = make_sample(
+      folder.path("data"), {.shard_records = {4000, 4000}, .min_bytes = 8, .max_bytes = 8, .run_records = 4000});
+  ReaderOptions options;
+  options.plan.order = OrderKind::sequential;
+  options.plan.batch = 4;
+  options.prefetch = 1;
+  options.max_held = 1;
+  options.on_damage = OnDamage::substitute;
+  for (const unsigned threads : {1u, 3u}) {
+    options.decode_threads = threads;
+    const auto wrap = [&](std::unique_ptr<detail::Storage> inner) {
+      return std::make_unique<OneDescriptor>(std::move(inner), dataset.shard_path(0));
+    };
+    const auto engine = open_engine(dataset, options, wrap).value();
+    std::uint64_t batches = 0;
+    for (;;) {
+      const Result<std::optional<Batch>> batch = engine->next();
+      if (!batch.has_value()) {
+        EXPECT_THAT(batch, Fails(boost::system::errc::too_many_files_open));
+        break;
+      }
+      ASSERT_TRUE(batch->has_value());
+      ++batches;
+    }
+    EXPECT_EQ(batches, 1000u);
   }
 }
 
