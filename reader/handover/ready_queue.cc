@@ -85,9 +85,12 @@ void ReadyQueue::hand_over(Completion completion) noexcept {
     AsyncRequest::complete(completion.request, std::move(completion.outcome));
   } catch (const std::exception& thrown) {
     const Error failure = error_from(thrown);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = failure;
+    match_locked();  // a request may have been made meanwhile
+    lock.unlock();
+    complete();
   }
 }
 

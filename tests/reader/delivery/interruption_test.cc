@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/execution.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "tests/reader/delivery/injected_engine.h"
@@ -20,11 +22,29 @@
 #include "tests/support/gated_storage.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/shuffled_storage.h"
+#include "tests/support/starved_executor.h"
 
 namespace dovetail::test {
 namespace {
 
 namespace asio = boost::asio;
+
+/// Asks the reader from another thread, which may then wait for a batch, and has no memory.
+struct StarvedAfterAQuestion : StarvedExecutor {
+  template <class Function>
+  void execute(Function /*function*/) const {
+    *asked = std::async(std::launch::async, [engine = engine] { return engine->next().has_value(); });
+    asked->wait_for(std::chrono::milliseconds(20));
+    throw std::bad_alloc();
+  }
+  StarvedAfterAQuestion require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+
+  detail::RankReader* engine;
+  std::future<bool>* asked;
+};
 
 class InterruptionTest : public test::SampleReaderTest {
  protected:
@@ -90,6 +110,20 @@ TEST_F(InterruptionTest, CancellingAtAnyTimeLosesNoBatchWithLateStorage) {
     EXPECT_EQ(rows, planned(engine->plan(), 0, 0));
     EXPECT_GT(cancelled, 0u);
   }
+}
+
+TEST_F(InterruptionTest, AnExecutorWithoutMemoryEndsANextThatWaits) {
+  GatedStorage* storage = nullptr;
+  const std::unique_ptr<detail::RankReader> engine = open_gated(options(2), storage);
+  asio::cancellation_signal signal;
+  std::future<bool> asked;
+  async_next(*engine, asio::bind_cancellation_slot(
+                          signal.slot(),
+                          asio::bind_executor(StarvedAfterAQuestion{{}, engine.get(), &asked},
+                                              [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); })));
+  signal.emit(asio::cancellation_type::all);
+  ASSERT_TRUE(asked.valid());
+  EXPECT_FALSE(asked.get());
 }
 
 TEST_F(InterruptionTest, RunningOutOfPatienceAtAnyTimeLosesNoBatch) {
