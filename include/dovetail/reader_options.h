@@ -36,7 +36,7 @@ enum class OnDamage : std::uint8_t {
 
 /// How a batch is handled that does not fit its slot.
 enum class Oversize : std::uint8_t {
-  /// An error that names the largest record of the batch.
+  /// An error that names the step and how much memory it needs.
   fail,
   /// One-off memory of the right size, not registered, counted in the stats.
   spill,

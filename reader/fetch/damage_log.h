@@ -51,8 +51,7 @@ class DamageLog {
   /// Notes a record that does not fit the columns. The first record beyond `kNamedUnfit` notes that
   /// the rest is not logged.
   void note_unfit(std::uint64_t id, const Loss& loss);
-  /// Logs what was noted since the last call. Call it with no lock held, since `log` may call the
-  /// reader.
+  /// Logs what was noted since the last call. Call it with no lock held: `log` is code of the user.
   void report();
   std::vector<LostRange> ranges() const;
 
