@@ -302,9 +302,10 @@ void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std:
     AsyncRequest::complete(request, std::move(item.outcome));
   } catch (const std::exception& thrown) {
     const Error failure = detail::error_from(thrown);
-    const std::lock_guard again(mutex_);
+    lock.lock();
     if (item.after.has_value()) state_ = std::move(*item.after);
     if (!error_.has_value()) error_ = failure;
+    match(lock);  // a request may have been made meanwhile
   }
 }
 
