@@ -16,7 +16,7 @@ from support import (COMMAND, DAMAGED, GOOD, CommandTest, flip_byte, main, make_
 ESCAPE = "\x1b["
 
 
-def on_terminal(*arguments, errors=False, **environment):
+def on_terminal(*arguments, errors=False, closed_input=False, **environment):
     """Runs the command with a terminal of its own as standard input and output; gives the exit code and what it shows,
     with `errors` also standard error, which is apart otherwise. None takes a variable away."""
     variables = {**os.environ, "TERM": "xterm"}
@@ -29,6 +29,8 @@ def on_terminal(*arguments, errors=False, **environment):
     if process == 0:
         if not errors:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        if closed_input:
+            os.close(sys.stdin.fileno())
         os.execvpe(COMMAND, [COMMAND, *map(str, arguments)], variables)
     shown = b""
     while True:
@@ -127,6 +129,11 @@ class TerminalTest(CommandTest):
         plain = run_good("inspect", self.dataset, "--blocks").decode()
         self.assertEqual(self.listing(PAGER="there-is-no-such-pager -x", NO_COLOR="1"), (GOOD, plain))
         self.assertEqual(self.listing(PATH=self.path("nowhere"), NO_COLOR="1"), (GOOD, plain))
+
+    def test_a_closed_standard_input_costs_no_output(self):
+        plain = run_good("inspect", self.dataset, "--blocks").decode()
+        code, shown = self.listing(closed_input=True, PAGER=self.MARK, NO_COLOR="1")
+        self.assertEqual((code, shown.replace("page:", "")), (GOOD, plain))
 
     def test_less_is_the_default_with_git_s_options(self):
         write_file(self.path("less"), b"#!/bin/sh\necho \"less with $LESS\"\nexec /bin/cat\n")

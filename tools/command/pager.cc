@@ -56,7 +56,8 @@ bool shows_colours(bool paged) {
 
 /// Becomes a shell that runs the command. Needs: this is a new process.
 [[noreturn]] void run_shell(const char* command, int input) {
-  ::dup2(input, STDIN_FILENO);
+  // Where standard input was closed, the pipe has its number already; `dup2` would leave it to close.
+  if (input == STDIN_FILENO ? ::fcntl(input, F_SETFD, 0) < 0 : ::dup2(input, STDIN_FILENO) < 0) ::_exit(127);
   // This program ignores both signals. A pager that inherited that would not end when its own
   // output is closed.
   std::signal(SIGPIPE, SIG_DFL);
