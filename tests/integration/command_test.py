@@ -150,8 +150,8 @@ class CommandLineTest(CommandTest):
 
     def test_sizes_take_suffixes(self):
         source = write_file(self.path("source"), tfrecord(make_records(2000, seed=51)))
-        for size, most in (("4K", 4096), ("4KiB", 4096), ("4096", 4096), ("04096", 4096), ("010K", 10240),
-                           ("09K", 9216)):
+        for size, most in (("4K", 4096), ("4KiB", 4096), ("4Ki", 4096), ("4 KiB", 4096), ("4096", 4096),
+                           ("04096", 4096), ("010K", 10240), ("09K", 9216)):
             run_good("convert", source, "--to", self.path("sized"), "--shard-bytes", "64K", "--block-bytes", size,
                      "--overwrite")
             blocks = run_json("inspect", self.path("sized"), "--blocks")["block_list"]

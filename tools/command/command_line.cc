@@ -30,14 +30,14 @@ struct TypeOf<std::optional<Value>> {
   using Type = Value;
 };
 
-/// The factor of a suffix of sizes, such as K, KB or KiB; 0 for any other text.
+/// The factor of a suffix of sizes, such as K, KB, Ki or KiB; 0 for any other text.
 std::uint64_t factor_of(std::string suffix) {
   constexpr std::string_view kPrefixes = "kmgtpe";
-  suffix = CLI::detail::to_lower(suffix);
+  suffix = CLI::detail::trim_copy(CLI::detail::to_lower(suffix));
   if (suffix.empty() || suffix == "b") return 1;
   const std::size_t prefix = kPrefixes.find(suffix.front());
   const std::string unit = suffix.substr(1);
-  if (prefix == kPrefixes.npos || (!unit.empty() && unit != "b" && unit != "ib")) return 0;
+  if (prefix == kPrefixes.npos || (!unit.empty() && unit != "b" && unit != "i" && unit != "ib")) return 0;
   return std::uint64_t{1} << 10 * (prefix + 1);
 }
 
