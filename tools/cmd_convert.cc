@@ -55,7 +55,7 @@ struct ConvertArguments {
 /// Reads class names, one per line.
 Result<std::vector<std::string>> read_classes(const std::string& file) {
   constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
-  DOVETAIL_ASSIGN(const std::string text, read_text(file, kMaxFileBytes));
+  DOVETAIL_ASSIGN(const std::string text, read_text(file, kMaxFileBytes, "a list of classes"));
   std::vector<std::string> classes;
   std::istringstream lines(std::string(format::without_byte_order_mark(text)));
   for (std::string line; std::getline(lines, line);) {

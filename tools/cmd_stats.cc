@@ -89,7 +89,7 @@ std::string slowest_shard(const boost::json::value* shards) {
 
 /// Accepts the output of `dovetail read --json`, or the statistics alone.
 Result<RankStats> read_stats(const std::string& path) {
-  DOVETAIL_ASSIGN(const std::string text, read_text(path, kMaxBytes));
+  DOVETAIL_ASSIGN(const std::string text, read_text(path, kMaxBytes, "the output of `dovetail read --json`"));
   const Result<boost::json::value> value = parse_json(text);
   const auto wrong = [&](const std::string& why) {
     return Error(Errc::unknown_format, "not the statistics of a reader: " + why +

@@ -35,7 +35,7 @@ TEST(TextFileTest, ReplacesTheWholeFileAndLeavesNothingBeside) {
   const std::string path = folder + "/text";
   ASSERT_TRUE(replace_text(path, "a much longer text"));
   ASSERT_TRUE(replace_text(path, "short\n"));
-  EXPECT_EQ(read_text(path, 100).value(), "short\n");
+  EXPECT_EQ(read_text(path, 100, "a text").value(), "short\n");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   fs::remove_all(folder);
 }
@@ -64,7 +64,7 @@ TEST(TextFileTest, WritersOfOneLongNameDoNotMeet) {
   }
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(failed, 0);
-  const std::string text = read_text(path, 1000).value();
+  const std::string text = read_text(path, 1000, "a text").value();
   EXPECT_EQ(text, std::string(1000, text.front()));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   fs::remove_all(folder);
@@ -83,7 +83,7 @@ TEST(TextFileTest, AFileHasItsNameWhenItIsFinishedAndNoLinkLeadsAway) {
   const std::string folder = test_file("folder");
   fs::create_directories(folder);
   const std::string path = folder + "/text";
-  const auto text_of = [](const std::string& of) { return read_text(of, 100).value(); };
+  const auto text_of = [](const std::string& of) { return read_text(of, 100, "a text").value(); };
   ASSERT_TRUE(replace_text(folder + "/old", "old"));
   fs::create_hard_link(folder + "/old", path);
   {
@@ -142,8 +142,8 @@ TEST(TextFileTest, DevicesAreWrittenToAsTheyAre) {
 TEST(TextFileTest, RefusesToReadMoreThanAllowed) {
   const std::string path = test_file("text");
   ASSERT_TRUE(replace_text(path, "12345"));
-  EXPECT_TRUE(read_text(path, 5));
-  EXPECT_THAT(read_text(path, 4), test::Fails(Errc::unknown_format));
+  EXPECT_TRUE(read_text(path, 5, "a list"));
+  EXPECT_THAT(read_text(path, 4, "a list"), test::Fails(Errc::unknown_format).saying("so it is not a list"));
   fs::remove(path);
 }
 

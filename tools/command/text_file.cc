@@ -113,7 +113,7 @@ Result<void> check_local(const std::string& path) {
       .in_file(path);
 }
 
-Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
+Result<std::string> read_text(const std::string& path, std::size_t max_bytes, const std::string& what) {
   DOVETAIL_TRY(check_local(path));
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
@@ -134,7 +134,9 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
     }
   }
   if (size > max_bytes) {
-    return Error(Errc::unknown_format, "it is longer than " + std::to_string(max_bytes) + " bytes").in_file(path);
+    return Error(Errc::unknown_format,
+                 "it is longer than " + std::to_string(max_bytes) + " bytes, so it is not " + what)
+        .in_file(path);
   }
   text.resize(size);
   return text;
@@ -142,7 +144,7 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
 
 Result<std::string> read_marked(const std::string& path, std::size_t max_bytes, std::string_view mark,
                                 const std::string& what) {
-  Result<std::string> text = read_text(path, max_bytes);
+  Result<std::string> text = read_text(path, max_bytes, what);
   if (!text || text->empty() || text->find(mark) != std::string::npos) return text;
   return Error(Errc::unknown_format, "this is not " + what).in_file(path);
 }

@@ -16,9 +16,9 @@ namespace dovetail::tools {
 /// Checks that a path is local. Errors: `invalid_option` for an address.
 Result<void> check_local(const std::string& path);
 
-/// Reads a whole small file. Errors: those of the system; `unknown_format` for more than `max_bytes`;
-/// those of `check_local`.
-Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
+/// Reads a whole small file. `what` completes the error "it is not ...".
+/// Errors: those of the system; `unknown_format` for more than `max_bytes`; those of `check_local`.
+Result<std::string> read_text(const std::string& path, std::size_t max_bytes, const std::string& what);
 
 /// The same for a file that has a mark, or is empty. Errors: also `unknown_format` without the mark.
 Result<std::string> read_marked(const std::string& path, std::size_t max_bytes, std::string_view mark,

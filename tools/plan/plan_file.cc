@@ -195,12 +195,12 @@ Result<void> check_saved(const SavedPlan& saved, const Plan& plan) {
 }
 
 Result<State> read_state(const std::string& path) {
-  DOVETAIL_ASSIGN(const std::string content, read_text(path, kMaxStateBytes));
+  constexpr auto kWhat = "a state of a reader; `dovetail read --state-out FILE` writes one";
+  DOVETAIL_ASSIGN(const std::string content, read_text(path, kMaxStateBytes, kWhat));
   const bool bytes = !content.empty() && static_cast<unsigned char>(content.front()) <= kLastVersionByte;
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (!bytes && first != std::string::npos && content.compare(first, kTextPrefix.size(), kTextPrefix) != 0) {
-    return Error(Errc::unknown_format, "this is not a state of a reader; `dovetail read --state-out FILE` writes one")
-        .in_file(path);
+    return Error(Errc::unknown_format, std::string("this is not ") + kWhat).in_file(path);
   }
   Result<State> state = bytes ? State::from_bytes(as_bytes(content)) : State::from_text(content);
   if (!state) return state.error().in_file(path);
