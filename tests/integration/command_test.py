@@ -4,6 +4,7 @@
 
 import json
 import re
+import shlex
 
 from payloads import example
 from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
@@ -106,7 +107,8 @@ class CommandLineTest(CommandTest):
         dataset = self.make_dataset([example({"label": [3], "x": [b"y" * 600]}), b"text"], name="a b")
         shown = run_good("inspect", dataset, "--record", 0).decode()
         self.assertRegex(shown, r"\npayload +tf.train.Example\n")
-        self.assertRegex(shown, r"\n\.\.\. \d+ more bytes; `dovetail cat --range 0` writes them all")
+        advised = re.search(r"\n\.\.\. \d+ more bytes; `dovetail (cat .+)` writes them all", shown).group(1)
+        self.assertIn(b"y" * 600, run_good(*shlex.split(advised), "--format", "raw"))
         self.assertRegex(run_good("inspect", dataset, "--record", 1).decode(), r"\npayload +text\n")
 
     def test_formats_of_records(self):

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/text/shell_quoted.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
+#include "format/words/convert_words.h"
 #include "inspect/inspection.h"
 #include "inspect/open_input.h"
 #include "inspect/payload.h"
@@ -41,7 +43,7 @@ struct InspectArguments {
   bool json = false;
 };
 
-std::string to_text(const PlacedRecord& record, const Colours& colours) {
+std::string to_text(const PlacedRecord& record, const InspectArguments& arguments, const Colours& colours) {
   Listing listing;
   listing.add("id", record.id);
   listing.add("shard", record.shard);
@@ -51,8 +53,11 @@ std::string to_text(const PlacedRecord& record, const Colours& colours) {
   std::string text =
       listing.to_text(colours) + '\n' + hex_dump(record.bytes.first(std::min(kPreviewBytes, record.bytes.size())));
   if (record.bytes.size() <= kPreviewBytes) return text;
-  return text + "... " + format::count_of(record.bytes.size() - kPreviewBytes, "more byte") +
-         "; `dovetail cat --range " + std::to_string(record.id) + "` writes them all\n";
+  const bool detected = arguments.from == SourceFormat::detect;
+  const std::string from =
+      detected ? "" : " --from " + std::string(format::word_of(format::kSourceFormatWords, arguments.from));
+  return text + "... " + format::count_of(record.bytes.size() - kPreviewBytes, "more byte") + "; `dovetail cat " +
+         format::shell_path(arguments.path) + from + " --range " + std::to_string(record.id) + "` writes them all\n";
 }
 
 int verdict(const inspect::Inspection& inspection) noexcept {
@@ -86,7 +91,7 @@ Result<int> run_record(const InspectArguments& arguments) {
   if (!record) return no_such_record(id, id).in_file(arguments.path);
   if (arguments.json) return print(to_line(to_json(*record)));
   const Pager pager(!arguments.no_pager);
-  return print(to_text(*record, {pager.colours()}));
+  return print(to_text(*record, arguments, {pager.colours()}));
 }
 
 Result<int> run_page(const InspectArguments& arguments) {
