@@ -305,7 +305,8 @@ void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std:
     lock.lock();
     if (item.after.has_value()) state_ = std::move(*item.after);
     if (!error_.has_value()) error_ = failure;
-    match(lock);  // a request may have been made meanwhile
+    match(lock);                          // a request may have been made meanwhile
+    if (lock.owns_lock()) lock.unlock();  // `request` may hold a slab
   }
 }
 
