@@ -79,9 +79,9 @@ class DOVETAIL_EXPORT BatchReader {
   ///              the next epoch;
   ///   - error:   see the class; `error()` has file, offset and reason.
   ///
-  /// Threads:    one call outstanding; a second completes with `busy`. The handler runs on its
-  ///             associated executor (default: Asio's system executor), never inside this call, and
-  ///             never on a thread of the reader.
+  /// Threads:    one call outstanding, until its executor is given the outcome; a second completes
+  ///             with `busy`. The handler runs on its associated executor (default: Asio's system
+  ///             executor), never inside this call, and never on a thread of the reader.
   ///   - The thread that submits the handler, often one of the reader, may release the handler's
   ///     executor a little later. So end its context by letting `run` return for lack of work, not
   ///     by `stop` in the handler.
