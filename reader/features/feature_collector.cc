@@ -60,7 +60,7 @@ template <class List>
 void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std::uint64_t priority) {
   if (known == nullptr) return;
   FeatureState& state = known_.state(*known, kind);
-  state.add(list, id_, priority, room_, known_.memory());
+  state.add(list, id_, priority, known_.memory());
   if (!known_.full()) [[likely]]
     return;
   if (when_full_) {

@@ -66,7 +66,6 @@ class Collector {
   std::vector<Found> found_;
   std::vector<KnownFeature*> order_;  // the features of the last record, in their order there
   format::ExampleFeatures parsed_;
-  NumberPieces::Room room_;
 };
 
 /// Sets `schema` and `without_column` from the other members. Needs: features sorted by name.

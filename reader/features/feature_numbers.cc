@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "format/example/packed_ints.h"
 #include "reader/plan/wide_vectors.h"
@@ -64,8 +65,8 @@ FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
     most = std::max(most, ordered(bits));
     magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
   }
-  // Eight sums, because each addition to a single sum would wait for the one before.
-  std::array<double, 8> sums{};
+  // Many sums, because each addition to a single sum would wait for the one before.
+  std::array<double, 16> sums{};
   std::size_t i = 0;
   for (; i + sums.size() <= count; i += sums.size()) {
     for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += static_cast<double>(values[i + lane]);
@@ -75,21 +76,9 @@ FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
   return {least, most, magnitude, total};
 }
 
-/// The key of a number: its bits. All NaNs have one key, and both zeros have one key.
-std::uint64_t key_of(double value) noexcept {
-  value += 0.0;  // -0 becomes 0
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  return value != value ? 0x7FF8000000000000 : bits;
-}
-
-DOVETAIL_WIDE_VECTORS
-void write_keys_of_floats(const float* values, std::size_t count, std::uint64_t* keys) noexcept {
-  for (std::size_t i = 0; i < count; ++i) keys[i] = key_of(static_cast<double>(values[i]));
-}
-
 }  // namespace
 
-NumberPieces::NumberPieces(const format::FeatureView& feature, Room& room) noexcept : room_(room) {
+NumberPieces::NumberPieces(const format::FeatureView& feature) noexcept {
   format::WireCursor cursor(feature.list);
   format::WireFault fault;
   std::uint32_t tag = 0;
@@ -108,30 +97,28 @@ std::span<const std::int64_t> NumberPieces::next_ints() noexcept {
       format::WireCursor cursor(piece);
       format::WireFault fault;
       for (std::uint64_t value = 0; !cursor.done() && cursor.read_varint(value, fault);) {
-        room_.ints[count++] = static_cast<std::int64_t>(value);
+        ints_[count++] = static_cast<std::int64_t>(value);
       }
-      return std::span(room_.ints).first(count);
+      return std::span(ints_).first(count);
     }
     count = static_cast<std::size_t>(
-        format::unpack_all_ints(piece, Dtype::i64, std::as_writable_bytes(std::span(room_.ints)).data()).value_or(0));
+        format::unpack_all_ints(piece, Dtype::i64, std::as_writable_bytes(std::span(ints_)).data()).value_or(0));
   } else {
-    while (count < kPieceValues && values_->next(room_.ints[count])) ++count;
+    while (count < kPieceValues && values_->next(ints_[count])) ++count;
   }
-  return std::span(room_.ints).first(count);
+  return std::span(ints_).first(count);
 }
 
 std::span<const float> NumberPieces::next_floats() noexcept {
   std::size_t count = 0;
   if (!values_) {
     count = std::min(kPieceValues, rest_.size() / sizeof(float));
-    for (std::size_t i = 0; i < count; ++i) {
-      room_.floats[i] = std::bit_cast<float>(format::load_le<std::uint32_t>(rest_.data() + i * sizeof(float)));
-    }
+    std::memcpy(floats_.data(), rest_.data(), count * sizeof(float));
     rest_ = rest_.subspan(count * sizeof(float));
   } else {
-    while (count < kPieceValues && values_->next(room_.floats[count])) ++count;
+    while (count < kPieceValues && values_->next(floats_[count])) ++count;
   }
-  return std::span(room_.floats).first(count);
+  return std::span(floats_).first(count);
 }
 
 void IntRange::add(std::span<const std::int64_t> values) noexcept {
@@ -155,6 +142,7 @@ double IntRange::sum() const noexcept {
 }
 
 void FloatRange::add(std::span<const float> values) noexcept {
+  if (values.size() == 1) return add_each(values);
   constexpr std::int32_t kInfinity = 0x7F800000;
   const FloatTotals totals = totals_of_floats(values.data(), values.size());
   if (totals.magnitude >= kInfinity) return add_each(values);
@@ -183,21 +171,6 @@ void FloatRange::add_each(std::span<const Float> values) noexcept {
       ++finite_;
     }
   }
-}
-
-std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room&) noexcept {
-  // Signed and unsigned integers of the same size may alias.
-  return {reinterpret_cast<const std::uint64_t*>(values.data()), values.size()};
-}
-
-std::span<const std::uint64_t> keys_of(std::span<const float> values, NumberPieces::Room& room) noexcept {
-  write_keys_of_floats(values.data(), values.size(), room.keys.data());
-  return std::span(room.keys).first(values.size());
-}
-
-std::span<const std::uint64_t> keys_of(std::span<const double> values, NumberPieces::Room& room) noexcept {
-  std::transform(values.begin(), values.end(), room.keys.begin(), key_of);
-  return std::span(room.keys).first(values.size());
 }
 
 void FloatRange::add(const FloatRange& other) noexcept {

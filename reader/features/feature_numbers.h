@@ -25,21 +25,16 @@ inline constexpr std::size_t kPieceValues = 1024;
 /// Needs:     call the `next` function of the feature's own kind.
 class NumberPieces {
  public:
-  /// Memory for pieces, which collectors reuse.
-  struct Room {
-    std::array<std::int64_t, kPieceValues> ints;
-    std::array<float, kPieceValues> floats;
-    std::array<std::uint64_t, kPieceValues> keys;
-  };
-
-  NumberPieces(const format::FeatureView& feature, Room& room) noexcept;
+  explicit NumberPieces(const format::FeatureView& feature) noexcept;
 
   // These return an empty span at the end.
   std::span<const std::int64_t> next_ints() noexcept;
   std::span<const float> next_floats() noexcept;
 
  private:
-  Room& room_;
+  // One of these holds the piece.
+  std::array<std::int64_t, kPieceValues> ints_;
+  std::array<float, kPieceValues> floats_;
   ByteView rest_;                                // packed numbers that are left
   std::optional<format::FeatureValues> values_;  // for lists that are not packed
 };
@@ -100,11 +95,5 @@ class FloatRange {
   std::uint64_t nans_ = 0;
   std::uint64_t infinities_ = 0;
 };
-
-/// The keys of up to `kPieceValues` numbers: their bits, those of floats as doubles. All NaNs have
-/// one key, and both zeros have one key. They are valid until the next call.
-std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room& room) noexcept;
-std::span<const std::uint64_t> keys_of(std::span<const float> values, NumberPieces::Room& room) noexcept;
-std::span<const std::uint64_t> keys_of(std::span<const double> values, NumberPieces::Room& room) noexcept;
 
 }  // namespace dovetail::detail

@@ -41,8 +41,7 @@ class ListSample {
 }  // namespace
 
 template <class NextPiece>
-void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, NumberPieces::Room& room,
-                               SketchMemory& memory, NextPiece next) {
+void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextPiece next) {
   std::optional<ListSample> chosen;
   if (sketch_.begin_list(count, priority, memory)) {
     chosen.emplace(count, std::min<std::uint64_t>(count, sketch_.list_samples()), priority);
@@ -54,10 +53,9 @@ void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, Numb
     } else {
       floats_.add(piece);
     }
-    const std::span<const std::uint64_t> keys = keys_of(piece, room);
-    sketch_.add(keys, memory);
-    for (; chosen && chosen->next() < begin + keys.size(); chosen->advance()) {
-      sketch_.add_sample({priority, keys[chosen->next() - begin], chosen->weight(), 0}, std::nullopt);
+    sketch_.add(piece, memory);
+    for (; chosen && chosen->next() < begin + piece.size(); chosen->advance()) {
+      sketch_.add_sample({priority, key_of(piece[chosen->next() - begin]), chosen->weight(), 0}, std::nullopt);
     }
     begin += piece.size();
   }
@@ -93,23 +91,23 @@ void FeatureState::add_length(std::uint64_t count, std::uint64_t id) noexcept {
 }
 
 void FeatureState::add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority,
-                       NumberPieces::Room& room, SketchMemory& memory) {
+                       SketchMemory& memory) {
   add_length(feature.count, id);
   if (feature.count == 0) return;
   if (kind_ == ValueKind::bytes) {
     format::FeatureValues values(feature);
     return add_texts(feature.count, priority, memory, [&](ByteView& value) { return values.next(value); });
   }
-  NumberPieces pieces(feature, room);
+  NumberPieces pieces(feature);
   if (kind_ == ValueKind::ints) {
-    add_numbers(feature.count, priority, room, memory, [&] { return pieces.next_ints(); });
+    add_numbers(feature.count, priority, memory, [&] { return pieces.next_ints(); });
   } else {
-    add_numbers(feature.count, priority, room, memory, [&] { return pieces.next_floats(); });
+    add_numbers(feature.count, priority, memory, [&] { return pieces.next_floats(); });
   }
 }
 
 void FeatureState::add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority,
-                       NumberPieces::Room& room, SketchMemory& memory) {
+                       SketchMemory& memory) {
   std::visit(
       [&]<class Value>(const std::vector<Value>& list) {
         add_length(list.size(), id);
@@ -122,7 +120,7 @@ void FeatureState::add(const format::JsonValues& values, std::uint64_t id, std::
             return true;
           });
         } else {
-          add_numbers(list.size(), priority, room, memory, [&] {
+          add_numbers(list.size(), priority, memory, [&] {
             const std::span<const Value> piece = rest.first(std::min(rest.size(), kPieceValues));
             rest = rest.subspan(piece.size());
             return piece;

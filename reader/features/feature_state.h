@@ -19,16 +19,13 @@ namespace dovetail::detail {
 /// order.
 class FeatureState {
  public:
-  FeatureState(ValueKind kind, const SketchMemory& memory)
-      : kind_(kind), sketch_(/*texts=*/kind == ValueKind::bytes, memory) {}
+  FeatureState(ValueKind kind, const SketchMemory& memory) : kind_(kind), sketch_(kind, memory) {}
 
   /// Adds the feature of a record. Needs: the feature is checked and of this kind. `id` and
   /// `priority` are those of the record.
-  void add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, NumberPieces::Room& room,
-           SketchMemory& memory);
+  void add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, SketchMemory& memory);
   /// Adds a member of a JSON object. Needs: at least one value, all of this kind.
-  void add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority, NumberPieces::Room& room,
-           SketchMemory& memory);
+  void add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority, SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 
@@ -40,8 +37,7 @@ class FeatureState {
  private:
   void add_length(std::uint64_t count, std::uint64_t id) noexcept;
   template <class NextPiece>
-  void add_numbers(std::uint64_t count, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory,
-                   NextPiece next);
+  void add_numbers(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextPiece next);
   template <class NextText>
   void add_texts(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextText next);
   void report_numbers(FeatureStats& stats) const;

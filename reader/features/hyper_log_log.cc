@@ -7,12 +7,14 @@
 #include <limits>
 #include <utility>
 
+#include "reader/features/value_hash.h"
 #include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {
 
-constexpr std::size_t kGroup = 16;
+constexpr std::size_t kGroup = 32;
+constexpr std::size_t kAtOnce = 512;  // hashes; whole groups
 
 // The functions sigma and tau of Ertl's algorithm 6. Both series end when a further term no longer
 // changes the double.
@@ -42,41 +44,84 @@ double tau(double x) noexcept {
   return z / 3;
 }
 
-/// Returns the number of the first group of `kGroup` hashes, from `group` on, with a hash whose rest
-/// behind its first bits is less than `bound`. Returns `groups` if there is none.
+/// Copies the hashes whose rest behind their first bits is less than `bound`. Returns how many. Needs:
+/// a count of whole groups.
 DOVETAIL_WIDE_VECTORS
-std::size_t next_group_below(const std::uint64_t* hashes, std::size_t group, std::size_t groups, unsigned first_bits,
-                             std::uint64_t bound) noexcept {
-  for (; group < groups; ++group) {
+std::size_t copy_rare(const std::uint64_t* hashes, std::size_t count, unsigned first_bits, std::uint64_t bound,
+                      std::uint64_t* rare) noexcept {
+  std::size_t copied = 0;
+  for (std::size_t group = 0; group < count; group += kGroup) {
     std::uint64_t least = ~std::uint64_t{0};
-    for (std::size_t i = 0; i < kGroup; ++i) least = std::min(least, hashes[group * kGroup + i] << first_bits);
-    if (least < bound) break;
+    for (std::size_t i = 0; i < kGroup; ++i) least = std::min(least, hashes[group + i] << first_bits);
+    if (least >= bound) [[likely]]
+      continue;
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      rare[copied] = hashes[group + i];
+      copied += static_cast<std::size_t>(hashes[group + i] << first_bits < bound);
+    }
   }
-  return group;
+  return copied;
+}
+
+/// The same with the first halves of the hashes of floats. `rest` has the bits behind the first ones.
+DOVETAIL_WIDE_VECTORS
+std::size_t copy_rare_halves(const float* values, std::size_t count, std::uint32_t rest, std::uint32_t bound,
+                             std::uint32_t* rare) noexcept {
+  std::array<std::uint32_t, kGroup> halves;
+  std::size_t copied = 0;
+  for (std::size_t group = 0; group < count; group += kGroup) {
+    std::uint32_t least = ~std::uint32_t{0};
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      halves[i] = first_half_of_hash(values[group + i]);
+      least = std::min(least, halves[i] & rest);
+    }
+    if (least >= bound) [[likely]]
+      continue;
+    for (const std::uint32_t half : halves) {
+      rare[copied] = half;
+      copied += static_cast<std::size_t>((half & rest) < bound);
+    }
+  }
+  return copied;
 }
 
 }  // namespace
 
-void HyperLogLog::add(std::span<const std::uint64_t> hashes) noexcept {
-  if (until_floor_ <= hashes.size()) {
+void HyperLogLog::expect(std::size_t hashes) noexcept {
+  if (until_floor_ <= hashes) {
     floor_ = *std::min_element(registers_.begin(), registers_.end());
     until_floor_ = kFloorAfter;
   }
-  until_floor_ -= std::min<std::uint64_t>(until_floor_, hashes.size());
-  if (floor_ == 0) {
-    for (const std::uint64_t hash : hashes) add(hash);
-    return;
-  }
+  until_floor_ -= std::min<std::uint64_t>(until_floor_, hashes);
+}
+
+void HyperLogLog::add(std::span<const std::uint64_t> hashes) noexcept {
+  expect(hashes.size());
+  std::array<std::uint64_t, kAtOnce> rare;
   // A rank above the floor has at least `floor_` leading zeros.
-  const std::uint64_t bound = std::uint64_t{1} << (64 - floor_);
-  const std::size_t groups = hashes.size() / kGroup;
-  const auto next = [&](std::size_t group) {
-    return next_group_below(hashes.data(), group, groups, precision_, bound);
-  };
-  for (std::size_t group = next(0); group < groups; group = next(group + 1)) {
-    for (const std::uint64_t hash : hashes.subspan(group * kGroup, kGroup)) add(hash);
+  const std::uint64_t bound = std::uint64_t{1} << (64 - std::max(floor_, 1U));
+  while (floor_ > 0 && hashes.size() >= kGroup) {
+    const auto some = hashes.first(std::min(hashes.size() / kGroup * kGroup, kAtOnce));
+    hashes = hashes.subspan(some.size());
+    const std::size_t count = copy_rare(some.data(), some.size(), precision_, bound, rare.data());
+    for (const std::uint64_t hash : std::span(rare).first(count)) add(hash);
   }
-  for (const std::uint64_t hash : hashes.subspan(groups * kGroup)) add(hash);
+  for (const std::uint64_t hash : hashes) add(hash);
+}
+
+void HyperLogLog::add(std::span<const float> values) noexcept {
+  expect(values.size());
+  std::array<std::uint32_t, kAtOnce> rare;
+  const unsigned rest_bits = 32 - precision_;  // of a first half
+  const std::uint32_t rest = (std::uint32_t{1} << rest_bits) - 1;
+  const std::uint32_t bound = std::uint32_t{1} << (rest_bits - std::min(floor_, rest_bits));
+  while (floor_ > 0 && values.size() >= kGroup) {
+    const auto some = values.first(std::min(values.size() / kGroup * kGroup, kAtOnce));
+    values = values.subspan(some.size());
+    const std::size_t count = copy_rare_halves(some.data(), some.size(), rest, bound, rare.data());
+    for (const std::uint32_t half : std::span(rare).first(count)) add(hash_of_half(half));
+  }
+  for (const float value : values) add(hash_of(value));
 }
 
 double HyperLogLog::standard_error() const noexcept {

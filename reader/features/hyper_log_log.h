@@ -38,6 +38,8 @@ class HyperLogLog {
 
   /// Faster for many hashes, above all if many different ones were added before.
   void add(std::span<const std::uint64_t> hashes) noexcept;
+  /// Adds the hashes of floats (`hash_of`), and computes them.
+  void add(std::span<const float> values) noexcept;
 
   unsigned precision() const noexcept { return precision_; }
   double standard_error() const noexcept;
@@ -50,6 +52,9 @@ class HyperLogLog {
  private:
   // Hashes after which it looks for the least register again.
   static constexpr std::uint64_t kFloorAfter = std::uint64_t{1} << 17;
+
+  /// Call this before `hashes` hashes are added. Updates the floor.
+  void expect(std::size_t hashes) noexcept;
 
   unsigned precision_;
   std::vector<std::uint8_t> registers_;

@@ -33,6 +33,15 @@ std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
 }
 
 DOVETAIL_WIDE_VECTORS
+void write_keys(const float* values, std::size_t count, std::uint64_t* keys) noexcept {
+  for (std::size_t i = 0; i < count; ++i) keys[i] = key_of(static_cast<double>(values[i]));
+}
+
+void write_keys(const double* values, std::size_t count, std::uint64_t* keys) noexcept {
+  for (std::size_t i = 0; i < count; ++i) keys[i] = key_of(values[i]);
+}
+
+DOVETAIL_WIDE_VECTORS
 void write_hashes(const std::uint64_t* keys, std::size_t count, std::uint64_t* hashes) noexcept {
   for (std::size_t i = 0; i < count; ++i) hashes[i] = mix_bits(keys[i]);
 }
@@ -81,7 +90,9 @@ std::uint64_t hash_bytes(std::string_view text) noexcept {
   return mix_bits((first << 32 | second) + mix_bits(text.size()));
 }
 
-void ValueSketch::add(std::span<const std::uint64_t> keys, SketchMemory& memory) {
+void ValueSketch::add(std::span<const std::int64_t> values, SketchMemory& memory) {
+  // Signed and unsigned integers of the same size may alias.
+  std::span keys(reinterpret_cast<const std::uint64_t*>(values.data()), values.size());
   if (!estimate_) keys = keys.subspan(count_all(keys, memory));
   if (keys.size() < kFewKeys) {
     for (const std::uint64_t key : keys) estimate_->add(mix_bits(key));
@@ -95,6 +106,28 @@ void ValueSketch::add(std::span<const std::uint64_t> keys, SketchMemory& memory)
     write_hashes(some.data(), some.size(), hashes.data());
     estimate_->add(std::span(hashes).first(some.size()));
   }
+}
+
+void ValueSketch::add(std::span<const float> values, SketchMemory& memory) {
+  if (!estimate_) values = values.subspan(count_all(values, memory));
+  if (!values.empty()) estimate_->add(values);
+}
+
+void ValueSketch::add(std::span<const double> values, SketchMemory& memory) {
+  if (!estimate_) values = values.subspan(count_all(values, memory));
+  for (const double value : values) estimate_->add(hash_of(value));
+}
+
+template <class Float>
+std::size_t ValueSketch::count_all(std::span<const Float> values, SketchMemory& memory) {
+  std::array<std::uint64_t, kKeysAtOnce> keys;
+  std::size_t counted = 0;
+  while (!estimate_ && counted < values.size()) {
+    const auto some = values.subspan(counted, std::min(values.size() - counted, kKeysAtOnce));
+    write_keys(some.data(), some.size(), keys.data());
+    counted += count_all(std::span<const std::uint64_t>(keys).first(some.size()), memory);
+  }
+  return counted;
 }
 
 std::size_t ValueSketch::count_all(std::span<const std::uint64_t> keys, SketchMemory& memory) {
@@ -156,6 +189,11 @@ bool ValueSketch::count_new(std::uint64_t key, std::uint64_t times, SketchMemory
   return true;
 }
 
+std::uint64_t ValueSketch::hash_of_key(std::uint64_t key) const noexcept {
+  if (texts()) return key;
+  return kind_ == ValueKind::ints ? mix_bits(key) : hash_of(std::bit_cast<double>(key));
+}
+
 std::size_t ValueSketch::places_for(std::size_t values) noexcept {
   return std::max(kLeastPlaces, std::bit_ceil(2 * values));
 }
@@ -177,11 +215,11 @@ void ValueSketch::grow_table() {
 void ValueSketch::begin_estimate(SketchMemory& memory) {
   estimate_.emplace(HyperLogLog::kMostPrecision - level_);
   for (const Counted& counted : table_) {
-    if (counted.count > 0) estimate_->add(hash_of(counted.key));
+    if (counted.count > 0) estimate_->add(hash_of_key(counted.key));
   }
-  const bool small = !texts_ && std::all_of(table_.begin(), table_.end(), [](const Counted& counted) {
-    return counted.count == 0 || SeenNumbers::has_place(counted.key);
-  });
+  const bool small = kind_ == ValueKind::ints && std::all_of(table_.begin(), table_.end(), [](const Counted& counted) {
+                       return counted.count == 0 || SeenNumbers::has_place(counted.key);
+                     });
   if (small && memory.seen_numbers > 0) {
     --memory.seen_numbers;
     seen_ = std::make_unique<SeenNumbers>();
@@ -221,7 +259,7 @@ void ValueSketch::merge(const ValueSketch& other, SketchMemory& memory) {
   for (const Counted& counted : other.table_) {
     if (counted.count == 0) continue;
     if (estimate_ || !count(counted.key, counted.count, memory)) {
-      estimate_->add(hash_of(counted.key));
+      estimate_->add(hash_of_key(counted.key));
     } else if (const auto text = other.text(counted.key)) {
       keep_text(counted.key, *text);
     }

@@ -12,22 +12,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include <dovetail/features.h>
+
 #include "reader/features/hyper_log_log.h"
+#include "reader/features/value_hash.h"
 
 namespace dovetail::detail {
-
-/// A hash of a word, uniform over 64 bits: the finaliser of MurmurHash3. Different words have
-/// different hashes.
-constexpr std::uint64_t mix_bits(std::uint64_t word) noexcept {
-  word ^= word >> 33;
-  word *= 0xFF51AFD7ED558CCD;
-  word ^= word >> 33;
-  word *= 0xC4CEB9FE1A85EC53;
-  return word ^ word >> 33;
-}
-
-/// A hash of a text, uniform over 64 bits.
-std::uint64_t hash_bytes(std::string_view text) noexcept;
 
 /// State that all sketches of a collector share. Each `level` halves their limits once more.
 /// `charged` is the memory that all sketches may take.
@@ -60,7 +50,7 @@ class SeenNumbers {
 /// lists with the lowest priorities. Both depend only on the values that were added, not on their
 /// order.
 ///
-/// A value is a key of 64 bits: a number itself, or the hash of a text. Short texts are kept with
+/// A value is a key of 64 bits: that of a number, or the hash of a text. Short texts are kept with
 /// their key.
 class ValueSketch {
  public:
@@ -82,16 +72,18 @@ class ValueSketch {
   };
 
   /// Needs, for all calls: `memory.level` is the level of the sketch.
-  ValueSketch(bool texts, const SketchMemory& memory) : texts_(texts), level_(memory.level) {}
+  ValueSketch(ValueKind kind, const SketchMemory& memory) : kind_(kind), level_(memory.level) {}
 
-  /// Adds numbers. Needs: a sketch of numbers.
-  void add(std::span<const std::uint64_t> keys, SketchMemory& memory);
+  /// Adds numbers. Needs: a sketch of their kind.
+  void add(std::span<const std::int64_t> values, SketchMemory& memory);
+  void add(std::span<const float> values, SketchMemory& memory);
+  void add(std::span<const double> values, SketchMemory& memory);
   /// Adds a text with its hash. Needs: a sketch of texts.
   void add(std::uint64_t hash, std::string_view text, SketchMemory& memory);
 
   /// The most values of a list that enter the sample. Fewer for texts, which take five times as
   /// much memory.
-  std::size_t list_samples() const noexcept { return texts_ ? 8 : 32; }
+  std::size_t list_samples() const noexcept { return texts() ? 8 : 32; }
   /// Call this before a list of `values` values. Returns whether they may enter the sample. If so,
   /// `add_sample` must be called for each of the `list_samples()` values, or for all if the list
   /// has fewer.
@@ -128,7 +120,8 @@ class ValueSketch {
   /// The size to which the sample may grow before it is cut. It is cut rarely, and has room for
   /// another list.
   std::size_t sample_room() const noexcept { return most_sampled() + std::max(most_sampled() / 4, longest_); }
-  std::uint64_t hash_of(std::uint64_t key) const noexcept { return texts_ ? key : mix_bits(key); }
+  bool texts() const noexcept { return kind_ == ValueKind::bytes; }
+  std::uint64_t hash_of_key(std::uint64_t key) const noexcept;
 
   static constexpr std::size_t kLeastPlaces = 16;
   /// The size of a table for `values` values, at most half full.
@@ -140,6 +133,8 @@ class ValueSketch {
   bool count_new(std::uint64_t key, std::uint64_t times, SketchMemory& memory);
   /// Counts keys until the sketch begins to estimate. Returns how many it counted.
   std::size_t count_all(std::span<const std::uint64_t> keys, SketchMemory& memory);
+  template <class Float>
+  std::size_t count_all(std::span<const Float> values, SketchMemory& memory);
   Counted& place_of(std::uint64_t key) noexcept;
   void grow_table();
   void begin_estimate(SketchMemory& memory);
@@ -149,7 +144,7 @@ class ValueSketch {
   std::uint64_t charge() const noexcept;
   void settle(SketchMemory& memory);
 
-  bool texts_;
+  ValueKind kind_;
   bool short_texts_ = false;  // whether any short text was added
   unsigned level_;
   // Open addressing; a count of 0 is an empty place.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/features/hyper_log_log.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -28,6 +29,53 @@ TEST(HyperLogLogTest, IsWithinTwoPerCentAtEverySize) {
           << count << " numbers, stride " << stride;
     }
   }
+}
+
+TEST(HyperLogLogTest, FloatsAreWithinTwoPerCentAtEverySize) {
+  // Up to 4 million of them are different.
+  const auto number = [](std::uint64_t i) { return static_cast<float>(i); };
+  const auto tenth = [](std::uint64_t i) { return static_cast<float>(i) / 10; };
+  const auto negative = [](std::uint64_t i) { return -1 - static_cast<float>(i) / 1'048'576; };
+  const auto bits = [](std::uint64_t i) { return std::bit_cast<float>(static_cast<std::uint32_t>(i + 17)); };
+  const auto exponent = [](std::uint64_t i) { return std::bit_cast<float>(static_cast<std::uint32_t>(i) << 9); };
+  for (float (*const value)(std::uint64_t) : {+number, +tenth, +negative, +bits, +exponent}) {
+    HyperLogLog sketch;
+    std::uint64_t added = 0;
+    for (std::uint64_t count = 1; count <= 4'000'000; count = count * 3 / 2 + 1) {
+      std::vector<float> values;
+      while (added < count) values.push_back(value(added++));
+      sketch.add(values);
+      const auto exact = static_cast<double>(count);
+      ASSERT_NEAR(sketch.estimate(), exact, 0.02 * exact + 0.5) << "from " << value(0) << ", " << value(1);
+    }
+  }
+}
+
+TEST(HyperLogLogTest, ManyFloatsAtOnceGiveWhatTheirHashesGive) {
+  constexpr std::uint64_t kSeed = 20261129;
+  std::mt19937_64 draws(kSeed);
+  for (const unsigned precision : {HyperLogLog::kLeastPrecision, HyperLogLog::kMostPrecision}) {
+    HyperLogLog at_once(precision);
+    HyperLogLog one_by_one(precision);
+    for (int round = 0; round < 3000; ++round) {
+      std::vector<float> values(draws() % 1200);  // all kinds: also NaNs, infinities, zeros of both signs
+      for (float& value : values) value = std::bit_cast<float>(static_cast<std::uint32_t>(draws()));
+      if (!values.empty()) values[draws() % values.size()] = round % 2 == 0 ? 0.0F : -0.0F;
+      at_once.add(values);
+      for (const float value : values) one_by_one.add(hash_of(static_cast<double>(value)));
+      if (round % 100 > 0) continue;
+      ASSERT_EQ(at_once.estimate(), one_by_one.estimate()) << "seed " << kSeed << ", round " << round;
+    }
+  }
+}
+
+TEST(HyperLogLogTest, AllNansAreOneValueAndSoAreBothZeros) {
+  HyperLogLog sketch;
+  for (const std::uint32_t bits : {0x7FC00000U, 0xFFC00000U, 0x7F800001U, 0xFFFFFFFFU, 0x00000000U, 0x80000000U}) {
+    sketch.add(std::vector<float>(100, std::bit_cast<float>(bits)));
+    sketch.add(hash_of(static_cast<double>(std::bit_cast<float>(bits))));
+  }
+  EXPECT_EQ(std::llround(sketch.estimate()), 2);
 }
 
 TEST(HyperLogLogTest, ItsErrorIsTheStandardErrorThatItNames) {
