@@ -17,6 +17,8 @@ constexpr std::uint64_t kTickRecords = 1024;
 constexpr std::uint64_t kTickBytes = std::uint64_t{1} << 20;
 // Limit of the bytes that wait to be encoded, for all threads together.
 constexpr std::uint64_t kQueuedBytes = std::uint64_t{512} << 20;
+// Threads that share one file: each reads the bytes before its shards, too.
+constexpr unsigned kMostInFile = 8;
 
 /// Shards that one thread writes one after the other.
 struct Group {
@@ -24,13 +26,22 @@ struct Group {
   std::uint32_t end = 0;
 };
 
-// Returns the groups with a missing shard. There are as many groups as the part's share of the files.
+// Whether threads can share a file: to skip its records takes much less time than to read them.
+bool skips_fast(const InputLine& line) {
+  const SourceFormat format = line.sources().front().format;
+  return format == SourceFormat::jsonl || format == SourceFormat::csv;
+}
+
+// Returns the groups with a missing shard. There are as many groups as the part's share of the files,
+// or as threads that share a file.
 std::vector<Group> unfinished_groups(const ShardWork& work) {
   const std::uint32_t first = work.tally->begin();
   const std::uint64_t shards = work.tally->end() - first;
   const unsigned __int128 files = static_cast<unsigned __int128>(work.line->files()) * shards;
   const auto share = static_cast<std::uint64_t>((files + work.shards - 1) / work.shards);
-  const std::uint64_t count = std::clamp<std::uint64_t>(share, 1, std::max<std::uint64_t>(shards, 1));
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>(share, skips_fast(*work.line) ? std::min(work.jobs, kMostInFile) : 1);
+  const std::uint64_t count = std::min(wanted, std::max<std::uint64_t>(shards, 1));
   std::vector<Group> groups;
   for (std::uint64_t group = 0; group != count; ++group) {
     const auto begin = first + static_cast<std::uint32_t>(shards * group / count);

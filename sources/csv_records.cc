@@ -55,6 +55,12 @@ class CsvRecords final : public FileRecords {
     return *example;
   }
 
+  Result<void> skip_to(std::uint64_t consumed) override {
+    if (!at_header_) rows_.skip_to(consumed);
+    return {};
+  }
+  bool jumps_over_damage() const override { return true; }
+
   RecordPlace place() const override { return rows_.place(); }
   std::uint64_t line() const override { return rows_.line(); }
   std::string changed_number() const override { return changed_.to_text(); }

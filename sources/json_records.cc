@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <memory_resource>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,7 +36,7 @@ class JsonExample {
   /// Errors: without file and offset.
   Result<ByteView> make(std::string_view line) {
     builder_.begin();
-    texts_.clear();
+    texts_.release();
     fits_ = {};
     changed_.clear();
     const auto add = [&](std::string_view name, const format::JsonValues& values) {
@@ -51,17 +54,20 @@ class JsonExample {
   void add_list(std::string_view name, const std::vector<std::int64_t>& list) { builder_.add_ints(name, list); }
   void add_list(std::string_view name, const std::vector<double>& list) {
     for (const double value : list) changed_.look_at(name, value);
-    std::vector<float> floats(list.size());
-    std::transform(list.begin(), list.end(), floats.begin(), [](double value) { return static_cast<float>(value); });
-    builder_.add_floats(name, floats);
+    floats_.resize(list.size());
+    std::transform(list.begin(), list.end(), floats_.begin(), [](double value) { return static_cast<float>(value); });
+    builder_.add_floats(name, floats_);
   }
   void add_list(std::string_view name, const std::vector<ByteView>& list) {
     if (fits_) fits_ = columns_.check_text(name, list.front(), kind_of(as_chars(list.front())));
     // The builder borrows the texts, but the object that holds them ends here.
-    std::vector<ByteView> kept;
-    kept.reserve(list.size());
-    for (const ByteView text : list) kept.push_back(as_bytes(texts_.emplace_back(as_chars(text))));
-    builder_.add_bytes(name, kept);
+    kept_.clear();
+    for (const ByteView text : list) {
+      auto* const to = static_cast<std::byte*>(texts_.allocate(text.size(), 1));
+      std::copy(text.begin(), text.end(), to);
+      kept_.emplace_back(to, text.size());
+    }
+    builder_.add_bytes(name, kept_);
   }
 
   // JSON of other kinds becomes a text, too: see `format::for_each_member`.
@@ -76,7 +82,10 @@ class JsonExample {
   ChangedNumber changed_;
   Result<void> fits_;  // the columns of the schema
   ExampleBuilder builder_;
-  std::deque<std::string> texts_;
+  std::vector<float> floats_;
+  std::vector<ByteView> kept_;
+  std::array<std::byte, 16384> first_texts_;
+  std::pmr::monotonic_buffer_resource texts_{first_texts_.data(), first_texts_.size()};
 };
 
 class JsonLines final : public FileRecords {
@@ -87,30 +96,28 @@ class JsonLines final : public FileRecords {
   }
 
   Result<std::optional<ByteView>> next() override {
-    for (;;) {
-      malformed_ = false;
-      auto line = lines_->next();
-      if (!line || !*line) return line;
-      std::string_view text = as_chars(**line);
-      if (number() == 1) text = format::without_byte_order_mark(text);
-      if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
-        ++ignored_;
-        continue;
-      }
-      if (const auto fault = format::check_json(text)) {
-        malformed_ = true;
-        return Error(Errc::malformed_input, "line " + std::to_string(number()) + ", byte " +
-                                                std::to_string(fault->offset) + ": not JSON: " + fault->reason)
-            .at(path_, place().offset);
-      }
-      if (!example_) return as_bytes(text);
+    malformed_ = false;
+    auto line = skipped_to_ ? *std::exchange(skipped_to_, std::nullopt) : next_line();
+    if (!line || !*line) return line;
+    const std::string_view text = as_chars(**line);
+    if (example_) {
       auto made = example_->make(text);
       if (made) return *made;
-      malformed_ = true;
-      return Error(made.error().code(), "line " + std::to_string(number()) + ": " + made.error().detail())
-          .at(path_, place().offset);
+      if (!format::check_json(text)) return malformed(made.error().code(), ": " + made.error().detail());
     }
+    const auto fault = format::check_json(text);
+    if (!fault) return as_bytes(text);
+    return malformed(make_error_code(Errc::malformed_input),
+                     ", byte " + std::to_string(fault->offset) + ": not JSON: " + fault->reason);
   }
+
+  /// Lines are not parsed only to be skipped.
+  Result<void> skip_to(std::uint64_t consumed) override {
+    if (!skipped_to_) skipped_to_ = next_line();
+    while (*skipped_to_ && **skipped_to_ && place().consumed < consumed) skipped_to_ = next_line();
+    return {};
+  }
+  bool jumps_over_damage() const override { return true; }
 
   RecordPlace place() const override { return lines_->place(); }
   std::uint64_t line() const override { return number(); }
@@ -119,12 +126,29 @@ class JsonLines final : public FileRecords {
   std::uint64_t ignored() const override { return ignored_; }
 
  private:
+  /// The next line that is not blank.
+  Result<std::optional<ByteView>> next_line() {
+    for (;; ++ignored_) {
+      auto line = lines_->next();
+      if (!line || !*line) return line;
+      std::string_view text = as_chars(**line);
+      if (number() == 1) text = format::without_byte_order_mark(text);
+      if (text.find_first_not_of(" \t\r") != std::string_view::npos) return as_bytes(text);
+    }
+  }
+
+  Error malformed(const boost::system::error_code& code, const std::string& what) {
+    malformed_ = true;
+    return Error(code, "line " + std::to_string(number()) + what).at(path_, place().offset);
+  }
+
   // Of the current line, from 1 like line numbers of editors.
   std::uint64_t number() const noexcept { return lines_->scanner().records(); }
 
   std::string path_;
   std::unique_ptr<ScannedFile<LineScanner>> lines_;
   std::optional<JsonExample> example_;
+  std::optional<Result<std::optional<ByteView>>> skipped_to_;  // what `next` continues with
   std::uint64_t ignored_ = 0;
   bool malformed_ = false;  // only the current line is malformed
 };

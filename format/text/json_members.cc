@@ -2,6 +2,7 @@
 #include "format/text/json_members.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -80,8 +82,11 @@ bool names_fit(const json::object& object, std::size_t prefix) {
   });
 }
 
-// Hashes of the names suffice: of two that are equal by accident, one would be refused in 2^64.
+// Only a nested member can have the name of another one. Hashes of the names suffice: of two that are equal by accident, one would be refused in 2^64.
 Result<void> check_names(const json::object& object) {
+  if (std::none_of(object.begin(), object.end(), [](const auto& member) { return member.value().is_object(); })) {
+    return {};
+  }
   if (!names_fit(object, 0)) {
     return Error(Errc::malformed_input,
                  "the name of a nested member has more than " + std::to_string(kMaxNestedNameBytes) + " bytes");
@@ -124,7 +129,9 @@ Result<bool> for_each_member(ByteView record, const AddMember& add) {
   const std::size_t begin = given.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || given[begin] != '{') return false;
   json::error_code failed;
-  const json::value value = json::parse(given, failed);
+  std::array<unsigned char, 8192> buffer;
+  json::monotonic_resource room(buffer.data(), buffer.size());
+  const json::value value = json::parse(given, failed, &room);
   if (failed || !value.is_object()) return false;
   const json::object& object = value.get_object();
   DOVETAIL_TRY(check_names(object));

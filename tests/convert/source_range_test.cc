@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/convert/sources.h"
@@ -41,6 +42,42 @@ TEST_F(SourceRangeTest, HoldsEachCompressedTfrecordOnce) {
     write_file(root_ + "/" + std::to_string(i) + ".tfrecord.gz", i % 2 == 0 ? gzip(plain) : zlib(plain));
   }
   expect_ranges_hold_each_record_once();
+}
+
+TEST_F(SourceRangeTest, HoldsEachLineOfJsonAndEachRowOfCsvOnce) {
+  std::string lines = "\xEF\xBB\xBF";
+  std::string rows = lines + "number,text\n";
+  for (int i = 0; i < 400; ++i) {
+    const std::string number = std::to_string(i);
+    if (i % 7 == 3) lines += " \n";
+    if (i % 7 == 3) rows += '\n';
+    lines += "{\"number\": " + number + ", \"text\": \"" + std::string(static_cast<std::size_t>(i % 50), 'x') + "\"}\n";
+    rows += number + ",\"a \"\"quoted\"\"\nline\"\n";
+  }
+  const auto with_faults = [](const std::string& text) { return text + "{\"number\": 1, x\n" + text + "a,b,c,d\n"; };
+  for (const auto& [name, text] : {std::pair("a.jsonl", lines), std::pair("a.csv", rows)}) {
+    for (const RecordForm form : {RecordForm::raw, RecordForm::example}) {
+      for (const bool packed : {false, true}) {
+        const std::string path = root_ + "/" + name + (packed ? ".gz" : "");
+        write_file(path, packed ? gzip(text) : text);
+        EXPECT_THAT(parts_that_differ(path, {.records = form}), IsEmpty()) << path;
+        write_file(path, packed ? gzip(with_faults(text)) : with_faults(text));
+        EXPECT_THAT(parts_that_differ(path, {.records = form, .on_error = OnError::skip}), IsEmpty()) << path;
+      }
+    }
+  }
+}
+
+TEST_F(SourceRangeTest, ParsesNoLineThatItSkips) {
+  const std::string path = root_ + "/a.jsonl";
+  write_file(path, "{\"n\": 1}\n{\"n\": \n{\"n\": 3}\n");
+  RecordSource source = RecordSource::open(path, {.records = RecordForm::example}).value();
+  source.skip_to(16).value();
+  EXPECT_TRUE(source.next().value());
+  EXPECT_EQ(source.line(), 3u);
+  RecordSource whole = RecordSource::open(path, {.records = RecordForm::example}).value();
+  EXPECT_TRUE(whole.next().value());
+  EXPECT_THAT(whole.next(), Fails(Errc::malformed_input).in(path));
 }
 
 TEST_F(SourceRangeTest, GoesOnlyForward) {
