@@ -100,15 +100,18 @@ class JsonLines final : public FileRecords {
     auto line = skipped_to_ ? *std::exchange(skipped_to_, std::nullopt) : next_line();
     if (!line || !*line) return line;
     const std::string_view text = as_chars(**line);
+    std::optional<Error> refused;
     if (example_) {
       auto made = example_->make(text);
       if (made) return *made;
-      if (!format::check_json(text)) return malformed(made.error().code(), ": " + made.error().detail());
+      refused = made.error();
     }
-    const auto fault = format::check_json(text);
-    if (!fault) return as_bytes(text);
-    return malformed(make_error_code(Errc::malformed_input),
-                     ", byte " + std::to_string(fault->offset) + ": not JSON: " + fault->reason);
+    if (const auto fault = format::check_json(text)) {
+      return malformed(make_error_code(Errc::malformed_input),
+                       ", byte " + std::to_string(fault->offset) + ": not JSON: " + fault->reason);
+    }
+    if (refused) return malformed(refused->code(), ": " + refused->detail());
+    return as_bytes(text);
   }
 
   /// Lines are not parsed only to be skipped.
