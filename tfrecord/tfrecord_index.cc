@@ -190,7 +190,7 @@ class Indexing {
     if (kept) {
       report = std::move(*kept);
     } else if (auto written = write(report.index); !written) {
-      return written.error();
+      return with_way_out(written.error());
     }
     if (output_) {
       DOVETAIL_TRY(output_->finish());
@@ -255,6 +255,15 @@ class Indexing {
     format::TfrecordIdentity identity;
     for (const format::TfrecordBlock& block : blocks_.blocks()) identity.add(block);
     facts_.info.file_id = identity.value(file_bytes);
+  }
+
+  static Error with_way_out(const Error& error) {
+    if (error.kind() != ErrorKind::io) return error;
+    const Error told(error.code(),
+                     (error.detail().empty() ? "" : error.detail() + "; ") +
+                         "the index must lie beside its file; link the file into a folder that can be written, and "
+                         "index the link; `dovetail convert` needs no index");
+    return error.offset() ? told.at(error.path(), *error.offset()) : told.in_file(error.path());
   }
 
   // An index is a shard. So it is checked like all data, and never exists half-written.

@@ -4,6 +4,7 @@
 
 import json
 import os
+import resource
 import struct
 import subprocess
 import tarfile
@@ -378,6 +379,18 @@ class RequestsTest(CommandTest):
             write_file(self.path(name), tfrecord(make_records(20, seed=23)))
         indexed = run_json("index", self.path("*.tfr"), self.path("b.tfr"))["files"]
         self.assertEqual([file["index"] for file in indexed], [self.path(f"{name}.tfr.dvi") for name in "ab"])
+
+    def test_an_index_that_cannot_be_written_names_a_way_out(self):
+        def no_file_may_grow():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        source = write_file(self.path("a.tfrecord"), tfrecord(make_records(20, seed=23)))
+        done = run("index", source, preexec_fn=no_file_may_grow)
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn(f"{source}.dvi:", done.stderr.decode())
+        self.assertIn("the index must lie beside its file; link the file into a folder that can be written, "
+                      "and index the link", done.stderr.decode())
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("a.")], ["a.tfrecord"])
 
     def test_addresses_are_no_files(self):
         away = "s3://bucket/name"
