@@ -244,7 +244,7 @@ Result<WholePart> Conversion::write_part() {
   shards.progress = options_.progress;
   shards.tally = &*tally_;
   shards.skips = &skips_;
-  shards.changed = &changed_;
+  shards.notes = &record_notes_;
   for (std::size_t i = 0; i != split_->outputs(); ++i) {
     DOVETAIL_ASSIGN(auto folder, staging_->output(split_->name(i)));
     DOVETAIL_TRY(tally_->find(i, *folder, dataset_id_));
@@ -310,7 +310,7 @@ void Conversion::add_input(ConvertReport& report) const {
   report.files = line_->files();
   report.schema = shard_.schema;
   report.notes = notes_;
-  if (std::string note = changed_.note(); !note.empty()) report.notes.push_back(std::move(note));
+  for (std::string& note : record_notes_.texts(kept_ != 0)) report.notes.push_back(std::move(note));
   if (!shard_.schema && line_->sources().front().format == SourceFormat::tar &&
       line_->sources().front().record_type == "example") {
     report.notes.emplace_back(

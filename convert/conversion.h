@@ -9,7 +9,6 @@
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
 
-#include "convert/changed_numbers.h"
 #include "convert/conversion_spec.h"
 #include "convert/input_files.h"
 #include "convert/input_line.h"
@@ -66,7 +65,7 @@ class Conversion {
   std::optional<Staging> staging_;
   std::optional<FileLock> part_lock_;
   SkipCount skips_;
-  ChangedNumbers changed_;
+  RecordNotes record_notes_;
   std::vector<std::string> notes_;
   std::optional<InputFiles> files_;
   std::optional<InputLine> line_;

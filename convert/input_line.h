@@ -115,6 +115,7 @@ class LineCursor {
   /// See `RecordSource`.
   std::uint64_t line() const noexcept { return source_->line(); }
   std::string changed_number() const { return source_->changed_number(); }
+  bool repeats_key() const noexcept { return source_->repeats_key(); }
 
  private:
   Result<void> open_source();

@@ -91,7 +91,7 @@ class ShardJob {
     const std::uint64_t end = work_.line->begin_of(std::uint64_t{shard_} + 1, work_.shards);
     const auto stopped = [this] { return gate_.stops(shard_); };
     const auto take = [this](const LineCursor& cursor) {
-      work_.changed->add(cursor);
+      work_.notes->add(cursor);
       const ByteView record = cursor.record();
       return pipelines_[work_.split->output_of(cursor.key(), record)]->append(record);
     };

@@ -11,8 +11,8 @@
 #include <dovetail/error.h>
 #include <dovetail/record_writer.h>
 
-#include "convert/changed_numbers.h"
 #include "convert/input_line.h"
+#include "convert/record_notes.h"
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
 #include "convert/survey.h"
@@ -35,7 +35,7 @@ struct ShardWork {
   std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< Folder for the shards of each dataset.
   ShardTally* tally = nullptr;
   SkipCount* skips = nullptr;
-  ChangedNumbers* changed = nullptr;
+  RecordNotes* notes = nullptr;
 };
 
 /// Passes the records at [begin, end) to `take`, and reports to the meter.

@@ -107,7 +107,7 @@ Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint6
     const std::uint64_t key = shuffle_key(seed, cursor.source_number(), cursor.place_in_source(), cursor.ordinal());
     const auto bucket = buckets.of(key);
     if (!bucket) return {};
-    work.changed->add(cursor);
+    work.notes->add(cursor);
     if (record.size() + kLoadedBytes > buckets.limit()) return too_large(cursor, buckets.limit());
     const SpilledHead head{.key = key,
                            .source = static_cast<std::uint32_t>(cursor.source_number()),

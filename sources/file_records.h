@@ -48,6 +48,8 @@ class FileRecords {
   virtual std::uint64_t line() const { return 0; }
   /// See `RecordSource::changed_number`.
   virtual std::string changed_number() const { return {}; }
+  /// See `RecordSource::repeats_key`.
+  virtual bool repeats_key() const { return false; }
   /// Skips forward if that is cheaper than reading, but never past a record with `consumed` bytes
   /// or more before it.
   virtual Result<void> skip_to(std::uint64_t /*consumed*/) { return {}; }

@@ -58,6 +58,7 @@ class RecordSource::Impl {
   std::string_view key() const noexcept { return records_ && begun_ ? records_->key() : std::string_view(); }
   std::uint64_t line() const noexcept { return records_ && begun_ ? records_->line() : 0; }
   std::string changed_number() const { return records_ && begun_ ? records_->changed_number() : std::string(); }
+  bool repeats_key() const noexcept { return records_ && begun_ && records_->repeats_key(); }
   const detail::SourceListing& listing() const noexcept { return listing_; }
   const detail::FileOpener& opener() const noexcept { return opener_; }
   const std::string& path() const noexcept { return path_; }
@@ -279,6 +280,9 @@ std::uint64_t RecordSource::line() const noexcept {
 }
 std::string RecordSource::changed_number() const {
   return impl_->changed_number();
+}
+bool RecordSource::repeats_key() const noexcept {
+  return impl_->repeats_key();
 }
 std::uint64_t RecordSource::offset() const noexcept {
   return impl_->offset();

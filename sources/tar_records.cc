@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "format/text/number_text.h"
 #include "format/try.h"
 #include "sources/bytes/decoder.h"
+#include "sources/bytes/hashes.h"
 #include "sources/example_builder.h"
 #include "sources/number_columns.h"
 #include "sources/openers.h"
@@ -23,7 +25,8 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::string_view kKeyFeature = "__key__";
-constexpr std::size_t kMaxMembers = 1 << 16;    // of one key
+constexpr std::size_t kMaxMembers = 1 << 16;  // of one key
+constexpr std::size_t kRememberedKeys = 1 << 16;
 constexpr std::size_t kLeastFeatureBytes = 10;  // of an Example, besides its name and value
 
 /// A member of the current record, as a range of the common buffer.
@@ -110,6 +113,7 @@ class TarRecords final : public FileRecords {
     if (!ahead_) return std::nullopt;
     key_ = ahead_key_;
     place_ = ahead_->place;
+    if (!raw_) repeats_key_ = is_known(key_);
     auto record = read_group();
     if (!record) return fail(record.error());
     return *record;
@@ -117,10 +121,19 @@ class TarRecords final : public FileRecords {
 
   RecordPlace place() const override { return place_; }
   std::string_view key() const override { return key_; }
+  bool repeats_key() const override { return repeats_key_; }
   bool goes_on() const override { return goes_on_; }
   std::uint64_t ignored() const override { return tar_.ignored() + nameless_; }
 
  private:
+  // Whether an earlier record has the key. Remembers a limited number of them.
+  bool is_known(std::string_view key) {
+    const std::uint64_t hash = keyed_hash(as_bytes(key), 0);
+    if (known_keys_.contains(hash)) return true;
+    if (known_keys_.size() < kRememberedKeys) known_keys_.insert(hash);
+    return false;
+  }
+
   // Reads the header of the next member. Its bytes are read only after its record is known.
   Result<void> read_name() {
     for (;;) {
@@ -248,6 +261,8 @@ class TarRecords final : public FileRecords {
   std::string ahead_key_;
   std::string ahead_extension_;
   std::string key_;
+  std::unordered_set<std::uint64_t> known_keys_;  // by their hashes
+  bool repeats_key_ = false;
   RecordPlace place_;
   std::vector<Part> parts_;
   std::unordered_map<std::string, bool> extensions_;  // by extension: whether the member was compressed

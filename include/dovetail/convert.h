@@ -145,7 +145,7 @@ struct DOVETAIL_EXPORT ConvertReport {
   /// One dataset, or one per share of a split, in the order of the shares; none for a part.
   std::vector<DatasetInfo> datasets;
   /// What is probably not meant, such as a pattern that matches nothing, and what to do about it. A
-  /// sentence each.
+  /// sentence each. Numbers of records are without those of kept shards and other parts.
   std::vector<std::string> notes;
 };
 

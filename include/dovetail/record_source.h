@@ -100,6 +100,9 @@ class DOVETAIL_EXPORT RecordSource {
   /// For Examples of JSON lines and CSV: the first number of 2^24 or more in magnitude that its
   /// float changes, such as `"time" is 1700000000.25, stored as 1700000000`. Empty if there is none.
   std::string changed_number() const;
+  /// For Examples of tars: whether an earlier record of the same tar has this key, because the
+  /// members of the key are not adjacent. Only the first 65,536 keys of a tar are remembered.
+  bool repeats_key() const noexcept;
   /// Offset of the record in the file. In a compressed file, offset of the compressed bytes that it
   /// was decoded with.
   std::uint64_t offset() const noexcept;

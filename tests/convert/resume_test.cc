@@ -50,6 +50,18 @@ TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
 
+TEST_F(ResumeTest, NotesOnRecordsTellThatTheyDoNotCountKeptShards) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += "{\"x\": 1700000000.25}\n";
+  ConvertOptions wanted = options({put("a.jsonl", lines)}, 12);
+  wanted.source.records = RecordForm::example;
+  ASSERT_FALSE(run_until(wanted, 15'000));
+  const ConvertReport report = convert(out_, wanted).value();
+  ASSERT_GT(report.kept_shards, 0u);
+  EXPECT_THAT(report.notes, ElementsAre(HasSubstr(" records (the shards of an earlier call are not counted): ")));
+  EXPECT_THAT(convert(folder_ / "whole", wanted).value().notes, ElementsAre(HasSubstr("in 20000 records: ")));
+}
+
 TEST_F(ResumeTest, CanBeStoppedAgainAndAgain) {
   const ConvertOptions wanted = twelve_shards();
   std::uint32_t kept = 0;

@@ -98,6 +98,18 @@ class SourcesTest(CommandTest):
         self.assertEqual((summary["records"], summary["skipped"]), (4, 1))
         self.assertIn(b"warning: skipped the rest of the file", done.stderr)
 
+    def test_members_of_a_key_that_are_not_adjacent_are_told(self):
+        sorted_by_type = [(f"{i}.{extension}", b"%d" % i) for extension in ("jpg", "cls", "txt") for i in range(4)]
+        for shards in (1, 3):
+            with self.subTest(shards=shards):
+                tar = self.write_tar("types.tar", "w", sorted_by_type)
+                again = self.write_tar("again.tar", "w", [("0.jpg", b""), ("0.cls", b"1"), ("1.jpg", b"")])
+                report = run_json("convert", again, tar, "--to", self.path("t"), "--shards", shards, "--overwrite")
+                self.assertEqual(report["records"], 2 + 12)
+                notes = [note for note in report["notes"] if "adjacent" in note]
+                self.assertEqual(notes, ['8 records have a key that an earlier record of the same tar has: "0" in '
+                                         f"{tar}; members of a key must be adjacent, as `tar --sort=name` stores them"])
+
     @unittest.skipUnless(descriptor_pb2, "python3-protobuf is not installed")
     def test_csv_as_python_writes_it(self):
         rows = [(f'say "{i}",\r\nthen', i * 10 ** 15 - 7, i / 4, f"0{i}") for i in range(50)]
