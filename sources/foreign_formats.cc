@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "format/address.h"
 #include "format/endian.h"
@@ -54,6 +55,20 @@ constexpr std::array kFormats = {
                   "decompress it as it is read: lz4 -dc FILE | dovetail convert - --from jsonl --to DIR"},
 };
 
+constexpr std::string_view kImageSources = "give the folder that holds the images, or a tar of them (WebDataset)";
+
+// A source of images has many of them.
+std::string_view name_of_image(std::string_view text) {
+  constexpr std::array kImages = {std::pair{"\xFF\xD8\xFF"sv, "JPEG"sv}, std::pair{"\x89PNG\r\n\x1A\n"sv, "PNG"sv},
+                                  std::pair{"GIF8"sv, "GIF"sv}, std::pair{"II*\0"sv, "TIFF"sv},
+                                  std::pair{"MM\0*"sv, "TIFF"sv}};
+  if (text.starts_with("RIFF"sv) && text.substr(0, 12).ends_with("WEBP"sv)) return "WebP"sv;
+  for (const auto& [magic, name] : kImages) {
+    if (text.starts_with(magic)) return name;
+  }
+  return {};
+}
+
 std::string advice_on(const ForeignFormat& format) {
   return "this is " + std::string(format.name) + ", which is not supported; " + std::string(format.recipe) +
          "; see docs/sources.md";
@@ -91,8 +106,10 @@ std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
   if (is_arrow_stream(head)) return advice_on({{}, "a stream of Arrow", kFromArrowStream});
   const auto* const found = std::find_if(kFormats.begin(), kFormats.end(),
                                          [&](const auto& format) { return text.starts_with(format.magic); });
-  if (found == kFormats.end()) return std::nullopt;
-  return advice_on(*found);
+  if (found != kFormats.end()) return advice_on(*found);
+  const std::string_view image = name_of_image(text);
+  if (image.empty()) return std::nullopt;
+  return "this is a " + std::string(image) + " image; " + std::string(kImageSources);
 }
 
 std::optional<std::string> advice_on_address(std::string_view path) {

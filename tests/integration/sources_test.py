@@ -365,6 +365,15 @@ class SourcesTest(CommandTest):
             with self.subTest(flags=flags):
                 self.assert_fails(USAGE, "convert", source, "--to", self.path("t"), *flags, says=says)
 
+    def test_a_single_image_asks_for_its_folder_or_a_tar(self):
+        image = write_file(self.path("cat.jpg"), b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(range(256)) * 8)
+        says = [image, "this is a JPEG image", "give the folder that holds the images", "or a tar"]
+        for command in (("convert", image, "--to", self.path("t")), ("inspect", image), ("cat", image)):
+            with self.subTest(command=command[0]):
+                self.assert_fails(USAGE, *command, says=says)
+        self.assert_fails(DAMAGED, "convert", image, "--from", "tar", "--to", self.path("t"),
+                          says=[image, "this is not a tar", "give the folder"])
+
     def test_what_cannot_be_converted_says_what_to_do(self):
         lines = write_file(self.path("a.txt"), b"1\n")
         json_lines = write_file(self.path("a.jsonl"), b"{}\n")
