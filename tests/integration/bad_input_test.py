@@ -438,7 +438,12 @@ class RequestsTest(CommandTest):
         for text in ("", "9:3", "a:b", "-1:4", "1:2:3"):
             with self.subTest(range=text):
                 self.assert_fails(USAGE, "cat", self.dataset, f"--range={text}", says="range")
-        self.assert_fails(USAGE, "cat", self.dataset, "--range=101:", says="there are only 100 records")
+        source = self.dataset + ".tfrecord"
+        for path in (self.dataset, source):
+            for text, number in (("101:", 101), ("100", 100), ("1000", 1000)):
+                with self.subTest(path=path, range=text):
+                    self.assert_fails(USAGE, "cat", path, f"--range={text}",
+                                      says=[f"record {number} does not exist", "there are only 100 records"])
         self.assert_fails(USAGE, "inspect", self.dataset, "--record", "100", says="100")
 
     def test_command_lines_that_make_no_sense(self):

@@ -16,10 +16,10 @@ Result<IdRange> parse_range(std::string_view text) {
     const bool to_end = colon + 1 == text.size();
     const auto first = format::parse_number<std::uint64_t>(colon == 0 ? "0" : text.substr(0, colon));
     const auto end = to_end ? std::nullopt : format::parse_number<std::uint64_t>(text.substr(colon + 1));
-    if (first && (to_end || (end && *end >= *first))) return IdRange{*first, end};
+    if (first && (to_end || (end && *end >= *first))) return IdRange{*first, end, false};
   }
   if (const auto only = format::parse_number<std::uint64_t>(text); only && *only != ~std::uint64_t{0}) {
-    return IdRange{*only, *only + 1};
+    return IdRange{*only, *only + 1, true};
   }
   return Error(Errc::invalid_option, "--range = " + std::string(text) +
                                          ": it must be A:B, A:, :B or A with record numbers A <= B; B is not included");
@@ -48,7 +48,7 @@ RecordStream::RecordStream(inspect::Input input, const IdRange& range)
 Result<RecordStream> RecordStream::open(inspect::Input input, const IdRange& range) {
   RecordStream stream(std::move(input), range);
   if (const Dataset* dataset = std::get_if<Dataset>(&stream.input_)) {
-    if (range.first > dataset->records()) return no_such_record(range.first, dataset->records());
+    if (range.least_records() > dataset->records()) return no_such_record(range.first, dataset->records());
     if (range.end.value_or(dataset->records()) >= dataset->records()) stream.range_.end = dataset->records();
   } else {
     stream.next_id_ = 0;
@@ -90,7 +90,7 @@ Result<std::optional<PlacedRecord>> RecordStream::next_foreign(RecordSource& sou
   while (!range_.end || next_id_ < *range_.end) {
     DOVETAIL_ASSIGN(const std::optional<ByteView> bytes, source.next());
     if (!bytes.has_value()) {
-      if (next_id_ < range_.first) return no_such_record(range_.first, next_id_);
+      if (next_id_ < range_.least_records()) return no_such_record(range_.first, next_id_);
       break;
     }
     const std::uint64_t id = next_id_++;

@@ -19,6 +19,10 @@ namespace dovetail::tools {
 struct IdRange {
   std::uint64_t first = 0;
   std::optional<std::uint64_t> end;
+  bool one = false;  ///< A record that must be there. A range may begin at the end and be empty.
+
+  /// The least number of records of an input that has the range.
+  std::uint64_t least_records() const noexcept { return first + (one ? 1 : 0); }
 };
 
 /// Parses `A:B`, `A:`, `:B`, `:`, or one number. Errors: `invalid_option`.
@@ -45,8 +49,8 @@ struct PlacedRecord {
 /// Records [first, end) of an input, in order.
 class RecordStream {
  public:
-  /// An end beyond the last record means the last record. Errors: `invalid_option` if the first
-  /// record is beyond it.
+  /// An end beyond the last record means the last record. Errors: `invalid_option` if there are
+  /// fewer than `least_records()`; those of an input of another format come from `next`.
   static Result<RecordStream> open(inspect::Input input, const IdRange& range);
 
   /// Errors: `manifest_mismatch` for a shard that does not match the manifest; those of the
