@@ -40,7 +40,8 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
   std::string why;
   if (format::marks_staging(name)) {
-    why = format::staging_advice(shown);
+    const bool converted = name != format::kStagingLock;
+    why = converted ? format::staging_advice(shown) : format::stopped_writer_advice(shown);
   } else if (format::final_name(name) == format::kManifestName || shard_number_of(format::final_name(name))) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or save its intact records with "

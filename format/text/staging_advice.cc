@@ -14,4 +14,9 @@ std::string staging_advice(std::string_view staged) {
   return text + ", or `dovetail merge " + shell_path(std::string(target)) + "` if all of its parts are finished";
 }
 
+std::string stopped_writer_advice(const std::string& folder) {
+  return "a dataset is being written here, or its writer was stopped and cannot continue; `dovetail recover " +
+         shell_path(folder) + " DST` saves its records, and a new writer of this dataset removes them";
+}
+
 }  // namespace dovetail::format

@@ -11,4 +11,7 @@ namespace dovetail::format {
 /// not.
 std::string staging_advice(std::string_view staged);
 
+/// The same if no conversion is there, but a `DatasetWriter` or `recover`.
+std::string stopped_writer_advice(const std::string& folder);
+
 }  // namespace dovetail::format

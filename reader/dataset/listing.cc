@@ -58,11 +58,10 @@ bool has_conversion(const std::string& folder) {
 
 /// `folder` was to be opened; `staged` is the staging folder, which may be the folder above it.
 Error unfinished_dataset(const std::string& folder, const std::string& staged) {
-  const std::string saved = "`dovetail recover " + format::shell_path(folder) + " DST` saves its records";
-  const std::string advice = has_conversion(folder) || has_conversion(join_path(folder, ".."))
-                                 ? format::staging_advice(staged) + "; " + saved
-                                 : "a dataset is being written here, or its writer was stopped and cannot continue; " +
-                                       saved + ", and a new writer of this dataset removes them";
+  const bool converted = has_conversion(folder) || has_conversion(join_path(folder, ".."));
+  const std::string advice = converted ? format::staging_advice(staged) + "; `dovetail recover " +
+                                             format::shell_path(folder) + " DST` saves its records"
+                                       : format::stopped_writer_advice(folder);
   return Error(Errc::unfinished, advice).in_file(folder);
 }
 

@@ -29,7 +29,7 @@ Result<FolderNames> names_in(const std::string& folder) {
     ++found.hidden;
     const bool unfinished = format::is_partial_name(name) && !name.starts_with(unnamed);
     if (format::marks_staging(name)) {
-      mark = std::move(name);
+      if (mark.empty() || mark == format::kStagingLock) mark = std::move(name);
     } else if (unfinished && (found.unfinished.empty() || name < found.unfinished)) {
       found.unfinished = std::move(name);
     }

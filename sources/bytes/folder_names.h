@@ -15,8 +15,8 @@ namespace dovetail::detail {
 struct FolderNames {
   std::vector<std::string> names;
   std::uint64_t hidden = 0;  ///< Number of further names that begin with a dot.
-  /// The first name that shows a running or stopped writer: its partial file, or a file of a
-  /// conversion. Empty if there is none.
+  /// A name that shows a running or stopped writer: a file of a conversion, or else the lock of
+  /// another writer, or else the first partial file. Empty if there is none.
   std::string unfinished;
 };
 

@@ -87,6 +87,17 @@ class SourcesTest(CommandTest):
         dataset = self.make_dataset(make_records(10, seed=22))
         self.assert_refused(USAGE, dataset, "--from", "lines", says=[dataset, "already packed"])
 
+    def test_what_a_stopped_writer_has_left_as_source(self):
+        dataset = self.make_dataset(make_records(60, seed=29), name="whole")
+        staged = self.path("written.partial")
+        os.rename(dataset, staged)
+        os.remove(os.path.join(staged, "manifest.dvt"))
+        write_file(os.path.join(staged, ".dovetail-lock"), b"")
+        message = self.assert_refused(DAMAGED, staged, says=["was stopped and cannot continue",
+                                                             f"`dovetail recover {staged} DST` saves its records"])
+        self.assertNotIn("conversion", message)
+        self.assertNotIn("merge", message)
+
     def test_a_target_that_holds_a_dataset(self):
         dataset = self.make_dataset(make_records(40, seed=23))
         before = run_good("cat", dataset, "--format", "hex")
