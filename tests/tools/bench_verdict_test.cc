@@ -67,6 +67,18 @@ const std::vector<VerdictCase> kCases{
     {"AtTheLimit", [](BenchReport&) {}, Part::reading, "as fast as 1 thread of this machine can be: 100 %", "convert"},
     {"SmallReads", [](BenchReport& r) { r.piece_bytes = 4096; }, Part::reading,
      "Convert with --run-bytes 256K for longer reads."},
+    {"SmallReadsOfLongRuns",
+     [](BenchReport& r) {
+       r.piece_bytes = 4096;
+       r.piece_raw_bytes = 250 << 10;
+     },
+     Part::reading, "Convert with --run-bytes 1M for longer reads.", "256K"},
+    {"SmallReadsOfVeryLongRuns",
+     [](BenchReport& r) {
+       r.piece_bytes = 4096;
+       r.piece_raw_bytes = 1 << 20;
+     },
+     Part::reading, "goes to reading.", "--run-bytes"},
     {"SmallBatchesOfReads", [](BenchReport& r) { r.second.batches = 1000000; }, Part::reading, "Larger batches"},
     {"SlowerThanTheWalk", [](BenchReport& r) { r.limits.raw_bytes *= 2; }, Part::reading, "60 %, goes to reading.",
      "as fast as"},
@@ -148,6 +160,12 @@ const std::vector<VerdictCase> kCases{
      "as fast as this machine reads these files.", "zstd", true},
     {"ColdSingleReads", [](BenchReport& r) { make_cold(r, 10 * kMiB, 100 * kMiB); }, Part::reading,
      "Convert with --run-bytes 256K", "as fast as this machine reads these files", true},
+    {"ColdSingleReadsOfLongRuns",
+     [](BenchReport& r) {
+       make_cold(r, 10 * kMiB, 100 * kMiB);
+       r.piece_raw_bytes = 250 << 10;
+     },
+     Part::reading, "It waits for single reads. Convert with --run-bytes 1M", "256K", true},
     {"ColdLongReads",
      [](BenchReport& r) {
        make_cold(r, 10 * kMiB, 100 * kMiB);

@@ -37,6 +37,7 @@ struct BenchReport {
   std::uint64_t stored_bytes = 0;
   std::size_t sampled_blocks = 0;
   double piece_bytes = 0;       ///< Mean stored bytes in one read of a run.
+  double piece_raw_bytes = 0;   ///< Mean bytes of the records in it.
   double compressed_share = 0;  ///< Share of the sampled records' bytes that is compressed.
 
   std::uint32_t rank = 0;

@@ -33,7 +33,15 @@ constexpr double kSlowStorage = 256 << 20;
 /// it, not bytes per second.
 constexpr double kMostly = 0.5;
 
-constexpr std::string_view kLongerReads = " Convert with --run-bytes 256K for longer reads.";
+/// Four times the default of `--run-bytes`, or of that, if the runs are not that long already. Even
+/// longer runs take much memory and mix worse.
+std::string longer_reads(const BenchReport& report) {
+  constexpr double kDefaultRun = 128 << 10;  // above the mean of runs of at most 64 KiB
+  constexpr double kLongRun = 512 << 10;     // above that of runs of at most 256 KiB
+  if (report.piece_raw_bytes >= kLongRun) return {};
+  const std::string bytes = report.piece_raw_bytes < kDefaultRun ? "256K" : "1M";
+  return " Convert with --run-bytes " + bytes + " for longer reads.";
+}
 
 bool waits_for_storage(const BenchReport& report) {
   return report.first.waiting_share() > kManyWaits &&
@@ -65,7 +73,7 @@ std::string cold_sentences(const BenchReport& report) {
       text += " If the records compress, convert with --codec zstd to read fewer bytes.";
   } else if (report.piece_bytes < kLongRead &&
              report.shares(report.first)[static_cast<std::size_t>(Part::storage)] > kMostly) {
-    text += " It waits for single reads." + std::string(kLongerReads);
+    text += " It waits for single reads." + longer_reads(report);
   }
   return text + best_trial(report, true) + '\n';
 }
@@ -79,7 +87,7 @@ std::string advice(const BenchReport& report, Part part) {
                  ? " If the data fit into memory, use --storage automatic."
                  : " The records do not stay in the page cache.";
     case Part::reading:
-      return report.piece_bytes < kSmallRead ? std::string(kLongerReads) : "";
+      return report.piece_bytes < kSmallRead ? longer_reads(report) : "";
     case Part::decoding:
       return report.compressed_share > 0 ? " Convert with a faster --codec, or none." : "";
     case Part::copying:

@@ -59,7 +59,9 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   report.sampled_blocks = sample.blocks;
   if (sample.raw_bytes > 0) {
     report.compressed_share = static_cast<double>(sample.compressed_bytes) / static_cast<double>(sample.raw_bytes);
-    report.piece_bytes = static_cast<double>(sample.stored_bytes) / static_cast<double>(sample.pieces.size());
+    const auto pieces = static_cast<double>(sample.pieces.size());
+    report.piece_bytes = static_cast<double>(sample.stored_bytes) / pieces;
+    report.piece_raw_bytes = static_cast<double>(sample.raw_bytes) / pieces;
   }
 }
 
