@@ -294,7 +294,9 @@ class DatasetRecovery {
     const Error why = with_advice(listed, cause);
     if (!first_error_) first_error_ = why;
     std::error_code missing;
-    const std::uintmax_t bytes = listed.unreadable ? 0 : fs::file_size(listed.path, missing);
+    // The bytes of another version are there and intact.
+    const bool none = listed.unreadable || cause.is(Errc::manifest_mismatch);
+    const std::uintmax_t bytes = none ? 0 : fs::file_size(listed.path, missing);
     const std::uint64_t records = listed.entry ? listed.entry->records : 0;
     lose({.file = listed.path,
           .bytes = missing ? 0 : bytes,

@@ -321,6 +321,7 @@ TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
   ASSERT_THAT(report.lost, SizeIs(1));
   EXPECT_EQ(report.lost[0].file, data_ + name_of(0));
   EXPECT_EQ(report.lost[0].end_record, 50u);
+  EXPECT_EQ(report.lost[0].bytes, 0u) << "those of the other version are not lost";
   EXPECT_THAT(report.lost[0].reason, HasSubstr("another version of the shard"));
   EXPECT_THAT(report.passed_over, IsEmpty());
 
