@@ -62,11 +62,18 @@ Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& 
   return {};
 }
 
+/// Whether only reading the block shows the sizes of its records. The index of a TFRecord, which has
+/// no tables, has only the smallest and the largest of all.
+bool needs_reading(const ShardDescription& shard, const BlockInfo& block) {
+  if (shard.tfrecord) return block.records > 1 && shard.info.min_record_bytes != shard.info.max_record_bytes;
+  return block.has_table;
+}
+
 /// Distance of the sampled blocks, which limits how much is read.
 std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   std::uint64_t bytes = 0;
   for (const ShardDescription& shard : shards) {
-    for (const BlockInfo& block : shard.blocks) bytes += block.has_table ? block.stored_bytes : 0;
+    for (const BlockInfo& block : shard.blocks) bytes += needs_reading(shard, block) ? block.stored_bytes : 0;
   }
   return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
 }
@@ -86,7 +93,7 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
     for (const BlockInfo& block : shards[shard].blocks) {
       // Take the block in the middle of each stride, so that neither end has more weight.
       if (number++ % stride != stride / 2) continue;
-      if (!block.has_table) {
+      if (!needs_reading(shards[shard], block)) {
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
         continue;
       }

@@ -133,6 +133,13 @@ class InspectionTest(CommandTest):
         self.assertEqual(done.returncode, DAMAGED, done.stdout)
         self.assertRegex(done.stdout.decode(), rf"\ndamaged: \d+ of 64 examined records cannot be read: {source}:0: ")
 
+    def test_sizes_of_an_indexed_tfrecord_are_those_of_its_records(self):
+        source = write_file(self.path("sizes.tfrecord"), tfrecord([bytes(1 << i % 8) for i in range(800)]))
+        run_good("index", source)
+        found = run_json("inspect", source)
+        self.assertEqual([bucket["records"] for bucket in found["record_sizes"]["buckets"]], [100] * 8)
+        self.assertEqual(found["record_sizes"], run_json("inspect", source, "--full")["record_sizes"])
+
     def test_a_page_has_features_and_records_from_all_over(self):
         records = [example({"label": [i // 100], **({"rare": [0.5]} if i == 0 else {})}) for i in range(1000)]
         dataset = self.make_dataset(records)
