@@ -42,7 +42,7 @@ RankReader::RankReader(ReaderSetup setup)
       plan_(setup.plan),
       options_(setup.options),
       ring_(setup.ring),
-      queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
+      queue_(std::make_shared<ReadyQueue>(ring_, options_)),
       workers_(std::move(setup.workers)),
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
@@ -134,10 +134,6 @@ bool RankReader::help(Clock::time_point& now) noexcept {
   Job job;
   {
     const Lock lock(*this);
-    if (replays_locked()) {
-      replay_locked();
-      return true;
-    }
     if (!options_.transform) job = claim_locked();  // a transform never runs on a thread of the trainer
     if (job.kind == Job::Kind::none) {
       // From here on the trainer waits, and its core is free for a worker.
@@ -177,7 +173,6 @@ void RankReader::kick() noexcept {
 }
 
 void RankReader::kick_locked() noexcept {
-  if (replays_locked() && !end_.stopping) return replay_locked();
   if (queue_->waiting()) queue_->set_cause(cause_locked());
   if (at_work_.workers >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
   try {
@@ -300,10 +295,10 @@ void RankReader::fail_locked(Error error) noexcept {
 }
 
 void RankReader::hand_over_locked() {
-  while (!end_.failed && !replays_locked() && !flights_.empty()) {
+  while (!ended_locked() && !flights_.empty()) {
     Flight& flight = *flights_.front();
     if (flight.ready > flight.handed_over) {
-      queue_->make_room(options_.replay + std::size_t{2});
+      queue_->make_room(1);
       if (flight.lease->origin() == nullptr) flight.lease->set_origin(flight.origin);
       ReadyItem batches{.lease = flight.lease,
                         .epoch = flight.epoch,
@@ -313,7 +308,7 @@ void RankReader::hand_over_locked() {
                         .rows = rules_.batch_rows,
                         .slab_bytes = rules_.slab_bytes};
       tally_.spilled_batches += batches.lease->spilled() ? 1 : 0;
-      if (options_.replay > 0) kept_.push_back(batches);
+      if (options_.replay > 0) ++to_replay_;
       // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
       // would be freed under the lock.
       if (flight.ready == flight.batches) flight.lease.reset();
@@ -332,16 +327,11 @@ void RankReader::hand_over_locked() {
     spare_.push_back(std::move(flights_.front()));
     flights_.pop_front();
   }
-  if (end_.failed || replays_locked()) return;
+  if (ended_locked()) return;
   const auto rests = [](const Flight& flight) { return !flight.busy && flight.filled == flight.walked; };
   const bool stuck = flights_.empty() || rests(*flights_.front());
   if (walked_.failure.has_value() && stuck) return fail_locked(*walked_.failure);
   if (walked_.all && flights_.empty() && options_.replay == 0) queue_->finish();
-}
-
-void RankReader::replay_locked() {
-  if (queue_->size() > 0) return;
-  for (const ReadyItem& kept : kept_) queue_->push(kept);
 }
 
 Stall RankReader::cause_locked() const {

@@ -162,11 +162,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Job claim_fill_locked();
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
-  /// Whether the first batches are kept in their slots and handed out again for ever. The reader
-  /// reads nothing more then.
-  bool replays_locked() const noexcept { return options_.replay > 0 && kept_.size() == options_.replay; }
-  /// If the queue is empty, pushes all kept batches.
-  void replay_locked();
+  /// Whether the queue has all batches that it is to repeat. The reader reads nothing more then.
+  bool replays_locked() const noexcept { return options_.replay > 0 && to_replay_ == options_.replay; }
   bool ended_locked() const { return end_.stopping || end_.failed || replays_locked(); }
   /// Does a job that starts at `now`; returns its end.
   Clock::time_point run(Job job, Clock::time_point now) noexcept;
@@ -221,7 +218,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   AtWork at_work_;
   ReaderStats tally_;
   std::unordered_map<std::uint32_t, ShardReads> waited_;  // by shard; `mean` is the sum
-  std::vector<ReadyItem> kept_;                           // the first batches, for `ReaderOptions::replay`
+  std::uint32_t to_replay_ = 0;                           // batches that the queue has to repeat
   End end_;
 };
 

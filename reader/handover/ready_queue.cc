@@ -29,12 +29,12 @@ constexpr std::uint32_t kSpins = 20;
 
 }  // namespace
 
-ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline,
-                       std::uint32_t rank)
+ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, const ReaderOptions& options)
     : ring_(std::move(ring)),
-      max_held_(max_held),
-      timeline_(std::move(timeline)),
-      rank_(rank),
+      max_held_(options.max_held),
+      replay_(options.replay),
+      timeline_(options.timeline),
+      rank_(options.ranks.rank),
       slots_held_(Errc::slots_held,
                   "all " + std::to_string(max_held_) +
                       " batches that the trainer may hold are held; release one, or "
@@ -104,11 +104,6 @@ void ReadyQueue::set_cause(Stall cause) {
   if (waits_.cause == cause) return;
   waits_.cause = cause;
   update_clock_locked();
-}
-
-std::size_t ReadyQueue::size() const {
-  const std::lock_guard lock(mutex_);
-  return items_.size();
 }
 
 bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
@@ -199,7 +194,7 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
     outcome = *error_;
   } else if (ring_->held() >= max_held_) {
     outcome = slots_held_;
-  } else if (!items_.empty()) {
+  } else if (has_item_locked()) {
     take_front_locked(*outcome);
   } else if (failure_.has_value()) {
     error_ = failure_;
@@ -211,6 +206,12 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
 }
 
 void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
+  if (replay_ > 0) {
+    const ReadyItem& kept = items_[next_];
+    next_ = (next_ + 1) % replay_;
+    taken.emplace(deliver_locked(kept, kept.next, kept.lease));
+    return;
+  }
   if (ReadyItem& front = items_.front(); front.next + 1 < front.end) {
     const std::uint32_t batch = front.next++;
     taken.emplace(deliver_locked(front, batch, front.lease));
@@ -315,7 +316,7 @@ ReadyQueue::HandedOver ReadyQueue::handed_over() const {
 }
 
 Stall ReadyQueue::stall_locked() const {
-  return requested_locked() ? waits_.cause : !items_.empty() ? Stall::consumer : Stall::filling;
+  return requested_locked() ? waits_.cause : has_item_locked() ? Stall::consumer : Stall::filling;
 }
 
 void ReadyQueue::update_clock_locked() {

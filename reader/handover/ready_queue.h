@@ -52,9 +52,9 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   using Clock = StallClock::Clock;
   using Deadline = std::optional<Clock::time_point>;
 
-  /// `timeline` records waits and handovers for `rank`; it may be null.
-  ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
-             std::uint32_t rank = 0);
+  /// Uses `max_held`, `replay`, `timeline` and the rank of the options. With `replay`, the first so
+  /// many items, of one batch each, stay in the queue and come again for ever.
+  ReadyQueue(std::shared_ptr<SlotRing> ring, const ReaderOptions& options);
 
   /// Sets a function that is called for each batch and end of an epoch before it goes to the
   /// executor of its request. No lock is held then. Set it before the first request.
@@ -78,8 +78,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void complete() noexcept;
   /// Sets the reason why requests wait: storage, decode, transform or slot.
   void set_cause(Stall cause);
-  /// Number of ready items.
-  std::size_t size() const;
 
   /// Whether a request waits for its batch without helping.
   bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
@@ -161,6 +159,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// `slots_held`. A batch is constructed in place, because moves are part of the cost of tiny
   /// batches.
   bool take_locked(Outcome& outcome) noexcept;
+  bool has_item_locked() const { return next_ < items_.size(); }
   /// Takes the first ready item. Needs: there is one.
   void take_front_locked(std::optional<Batch>& taken);
   /// Makes batch number `batch` of a slot, and counts it as delivered.
@@ -185,6 +184,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
   const std::shared_ptr<SlotRing> ring_;
   const std::uint32_t max_held_;
+  const std::uint32_t replay_;
   const std::shared_ptr<Timeline> timeline_;
   const std::uint32_t rank_;
   std::function<void(bool)> on_asynchronous_;
@@ -196,6 +196,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const Error slots_held_;
   mutable BriefMutex mutex_;
   boost::circular_buffer<ReadyItem> items_;
+  std::size_t next_ = 0;  // the first ready one of `items_`; above 0 only with `replay_`
   struct Helping {};
   struct Waiting {};
   std::variant<std::monostate, Helping, Waiting, std::shared_ptr<AsyncRequest>> request_;
