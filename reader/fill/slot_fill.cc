@@ -14,6 +14,7 @@ void SlotFill::begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std:
   first_step_ = step;
   reads_.clear();
   waits_for_shard_ = false;
+  has_damage_ = false;
   ready_ = 0;
   error_.reset();
   rows_.begin(std::move(lease), batches);
@@ -85,6 +86,7 @@ bool SlotFill::add_lost(std::uint64_t id, RowStatus status, const Loss& loss) {
   if (rules_.on_damage == OnDamage::fail) {
     return fail(needed_at_step(loss.error, loss.first_record, loss.end_record, rules_.rank, step().step, epoch_));
   }
+  has_damage_ = true;
   if (!columns_) return fail_unless(rows_.add(id, damaged_empty(status), {}), 0);
   columns_->add_empty(rows_, id, damaged_empty(status));
   return true;
@@ -131,9 +133,8 @@ bool SlotFill::end_row() {
     };
     if (!columns_->transform_batch(note)) return false;
     ended = columns_->end_batch(rows_, at);
-  } else if (rules_.on_damage == OnDamage::substitute &&
-             std::any_of(rows_.status().begin(), rows_.status().end(), is_damaged)) {
-    ended = rows_.substitute();
+  } else if (std::exchange(has_damage_, false)) {
+    ended = rows_.mend(rules_.on_damage == OnDamage::substitute);
   }
   if (!ended.has_value()) return fail(ended.error());
   if (++ready_ == rows_.batches()) columns_.reset();

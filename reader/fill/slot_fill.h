@@ -105,7 +105,7 @@ class SlotFill {
   bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
   /// Notes a loss, and adds the row.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// The same for a placed record, whose row was already added; the bytes of the row stay.
+  /// The same for a placed record, whose row was already added.
   bool lose_placed(const RowRead& read);
   bool has_placed_reads() const noexcept;
   bool begin_row();
@@ -126,6 +126,7 @@ class SlotFill {
   std::vector<std::byte> stored_;   // a block that is read for one row
   std::vector<std::byte> decoded_;  // likewise, decoded
   bool waits_for_shard_ = false;
+  bool has_damage_ = false;  // in the rows of this batch
   std::uint32_t ready_ = 0;
   std::optional<Error> error_;
   FillCounts counts_;

@@ -56,13 +56,9 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   if (!there.has_value()) read.read = there.error();
   check_record(read, parts_.storage);
   counts_.retried_reads += read.retried;
-  if (!read.damage.has_value()) {
-    reads_.pop_back();
-    return true;
-  }
-  const RowRead damaged = std::move(read);
+  const bool goes_on = !read.damage.has_value() || lose_placed(read);
   reads_.pop_back();
-  return lose_placed(damaged) && (rows_.close_gaps(row), true);
+  return goes_on;
 }
 
 bool SlotFill::lose_placed(const RowRead& read) {
@@ -73,6 +69,7 @@ bool SlotFill::lose_placed(const RowRead& read) {
   if (rules_.on_damage == OnDamage::fail) {
     return fail(needed_at_step(loss.error, record, record + 1, rules_.rank, step().step, epoch_));
   }
+  has_damage_ = true;
   RowStatus& status = rows_.parts().status[read.row];
   status = damaged_empty(status);
   return true;
@@ -180,17 +177,12 @@ void SlotFill::check(RowRead& read) {
 
 void SlotFill::resume() {
   if (!has_placed_reads()) return;
-  std::optional<std::uint32_t> first_damaged;
   for (const RowRead& read : reads_) {
     counts_.retried_reads += read.retried;
-    if (!read.damage.has_value()) continue;
-    if (!first_damaged.has_value()) first_damaged = read.row;
-    if (!lose_placed(read)) break;
+    if (read.damage.has_value() && !lose_placed(read)) break;
   }
   reads_.clear();
-  if (error_.has_value()) return;
-  if (first_damaged.has_value()) rows_.close_gaps(*first_damaged);
-  end_row();
+  if (!error_.has_value()) end_row();
 }
 
 }  // namespace dovetail::detail

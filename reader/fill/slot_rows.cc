@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -169,40 +170,31 @@ Result<void> SlotRows::reserve(std::uint64_t bytes, std::uint64_t filled) {
   return {};
 }
 
-void SlotRows::close_gaps(std::uint32_t first) noexcept {
-  std::int64_t begin = parts_.offsets[first];
-  std::int64_t to = begin;
-  for (std::uint32_t row = first; row < row_; ++row) {
-    const std::int64_t next = parts_.offsets[row + 1];
-    if (!is_damaged_empty(parts_.status[row])) {
-      std::memmove(parts_.values + to, parts_.values + begin, static_cast<std::size_t>(next - begin));
-      to += next - begin;
-    }
-    parts_.offsets[row + 1] = to;
-    begin = next;
-  }
-  end_ = static_cast<std::uint64_t>(to);
-}
-
-Result<void> SlotRows::substitute() {
-  std::vector<std::uint32_t> source = substitution_sources(status(), rules_.rows_per_lane);
+Result<void> SlotRows::mend(bool substitutes) {
   const std::vector<std::int64_t> old(parts_.offsets, parts_.offsets + row_ + 1);
-  std::uint64_t total = end_;
+  const std::vector<std::byte> packed(parts_.values, parts_.values + end_);
+  std::vector<std::uint32_t> source(row_);
+  std::iota(source.begin(), source.end(), 0u);
+  if (substitutes) source = substitution_sources(status(), rules_.rows_per_lane);
+  const auto bytes_of = [&](std::uint32_t row) {
+    return is_damaged_empty(parts_.status[row]) ? 0 : static_cast<std::uint64_t>(old[row + 1] - old[row]);
+  };
+  std::uint64_t total = 0;
+  for (std::uint32_t row = 0; row < row_; ++row) total += bytes_of(row);
   for (std::uint32_t row = 0; row < row_; ++row) {
     if (source[row] == row) continue;
-    const auto bytes = static_cast<std::uint64_t>(old[source[row] + 1] - old[source[row]]);
+    const std::uint64_t bytes = bytes_of(source[row]);
     if (may_grow() || total + bytes <= parts_.capacity) {
       total += bytes;
     } else {
       source[row] = row;  // leave this row empty rather than fail a step whose own rows fit
     }
   }
-  const std::vector<std::byte> packed(parts_.values, parts_.values + end_);
   DOVETAIL_TRY(reserve(total, 0));
   end_ = 0;
   for (std::uint32_t row = 0; row < row_; ++row) {
     const std::uint32_t from = source[row];
-    const auto bytes = static_cast<std::size_t>(old[from + 1] - old[from]);
+    const std::uint64_t bytes = bytes_of(from);
     std::copy_n(packed.data() + old[from], bytes, parts_.values + end_);
     end_ += bytes;
     parts_.offsets[row + 1] = static_cast<std::int64_t>(end_);

@@ -59,11 +59,10 @@ class SlotRows {
   /// Makes room for `bytes` of values, if needed in memory of its own. Keeps the first `filled`
   /// bytes.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
-  /// Removes the bytes of damaged rows from row `first` on.
-  void close_gaps(std::uint32_t first) noexcept;
-  /// Copies the nearest good row of the same lane to each damaged row, as far as there is room, and
-  /// marks it. Needs: the batch has all its rows. Damage is rare, so this may allocate and copy.
-  Result<void> substitute();
+  /// Removes the bytes of damaged rows. With `substitutes`, copies the nearest good row of the same
+  /// lane to each of them, as far as there is room, and marks it. Needs: the batch has all its rows.
+  /// Damage is rare, so this may allocate and copy.
+  Result<void> mend(bool substitutes);
 
  private:
   const FillRules& rules_;
