@@ -54,6 +54,7 @@ RankReader::RankReader(ReaderSetup setup)
              .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
              .slab_bytes = setup.memory.slab_bytes,
              .record_bytes = fetched_record_bytes(dataset_, plan_, setup),
+             .from_blocks = plan_.options().order == OrderKind::global,
              .columns = columns_.get(),
              .transform = options_.transform ? &options_.transform : nullptr,
              .seed = plan_.options().seed},

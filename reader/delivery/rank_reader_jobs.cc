@@ -117,9 +117,7 @@ bool RankReader::fill_part(Flight& flight) {
   } else if (rules_.record_bytes != 0) {
     done = fill.fill(std::span<const Entry>(flight.rows.same).subspan(flight.filled, rows), part.status);
   } else {
-    const auto records = std::span<const SizedEntry>(flight.rows.sized).subspan(flight.filled, rows);
-    done = plan_.options().order == OrderKind::global ? fill.fill_from_blocks(records, part.status)
-                                                      : fill.fill(records, part.status);
+    done = fill.fill(std::span<const SizedEntry>(flight.rows.sized).subspan(flight.filled, rows), part.status);
   }
   flight.filled += static_cast<std::uint32_t>(done);
   return done == rows;

@@ -33,17 +33,23 @@ std::size_t SlotFill::fill(std::span<const E> records, RowStatus status) {
   while (done < records.size() && begin_row()) {
     const std::size_t left = rules_.batch_rows - rows_.rows();
     if (!columns_) done += rows_.copy(records.subspan(done, std::min(records.size() - done, left)), status);
+    bool was_read_ahead = false;
     if (rows_.rows() < rules_.batch_rows && done < records.size()) {
-      SizedEntry record;
+      was_read_ahead = rules_.from_blocks && !reads_.empty();
       if constexpr (std::is_same_v<E, SizedEntry>) {
-        record = records[done];
+        if (!fill_row(records[done], status)) {
+          if (rules_.from_blocks && !error_) read_ahead(records.subspan(done));
+          return done;
+        }
       } else {
-        record = {records[done].where, records[done].id, rules_.record_bytes, SizedEntry::kInMemory};
+        const Entry& record = records[done];
+        if (!fill_row({record.where, record.id, rules_.record_bytes, SizedEntry::kInMemory}, status)) return done;
       }
-      if (!fill_row(record, status)) return done;
       ++done;
     }
-    if (!end_row()) return done;
+    const bool goes_on = end_row();
+    if (was_read_ahead) reads_.pop_front();  // only now: columns use the block until the batch ends
+    if (!goes_on) return done;
   }
   return done;
 }
@@ -52,7 +58,7 @@ template std::size_t SlotFill::fill(std::span<const Entry> records, RowStatus st
 template std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStatus status);
 
 bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
-  if (!record.in_memory()) return read_record(record, status);
+  if (!record.in_memory()) return rules_.from_blocks ? read_block(record, status) : read_record(record, status);
   if ((record.where & Entry::kDamage) != 0 && (is_lost(record.where) || parts_.damage.is_damaged(record.id))) {
     return add_lost(record.id, status, parts_.damage.loss_of(record.id));
   }

@@ -57,8 +57,6 @@ class SlotFill {
   /// after an error.
   template <class E>
   std::size_t fill(std::span<const E> records, RowStatus status);
-  /// The same with `OrderKind::global`: the entries have the number of the record in its shard.
-  std::size_t fill_from_blocks(std::span<const SizedEntry> records, RowStatus status);
   /// Adds rows that have no planned record.
   std::size_t fill_empty(std::size_t rows);
   /// Call this before the memory of records is freed: copies what columns still need of them. Reads
@@ -85,7 +83,7 @@ class SlotFill {
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
 
  private:
-  /// Fills a row with a record in memory or a placed record. False after an error.
+  /// Fills a row with a record from anywhere. False if the row has to wait, or after an error.
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);

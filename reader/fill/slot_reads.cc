@@ -75,21 +75,6 @@ bool SlotFill::lose_placed(const RowRead& read) {
   return true;
 }
 
-std::size_t SlotFill::fill_from_blocks(std::span<const SizedEntry> records, RowStatus status) {
-  for (std::size_t done = 0; done < records.size(); ++done) {
-    if (!begin_row()) return done;
-    const bool was_read_ahead = !reads_.empty();
-    if (!read_block(records[done], status)) {
-      if (!error_.has_value()) read_ahead(records.subspan(done));
-      return done;
-    }
-    const bool goes_on = end_row();
-    if (was_read_ahead) reads_.pop_front();  // only now: columns use the block until the batch ends
-    if (!goes_on) return done + 1;
-  }
-  return records.size();
-}
-
 bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
   if (!reads_.empty()) {  // the read was requested, and has arrived
     const RowRead& read = reads_.front();
