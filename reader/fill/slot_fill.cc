@@ -60,7 +60,7 @@ template std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStat
 bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
   if (!record.in_memory()) return rules_.from_blocks ? read_block(record, status) : read_record(record, status);
   if ((record.where & Entry::kDamage) != 0 && (is_lost(record.where) || parts_.damage.is_damaged(record.id))) {
-    return add_lost(record.id, status, parts_.damage.loss_of(record.id));
+    return lose(record.id, status, parts_.damage.loss_of(record.id));
   }
   return add(record.id, status, {address_of(record.where), record.bytes});
 }
@@ -87,12 +87,16 @@ bool SlotFill::note_added(std::uint32_t row, ByteView record, const Result<void>
   return true;
 }
 
-bool SlotFill::add_lost(std::uint64_t id, RowStatus status, const Loss& loss) {
+bool SlotFill::note_loss(std::uint64_t first_id, const Loss& loss) {
   if (is_no_damage(loss.error)) return fail(loss.error);
-  if (rules_.on_damage == OnDamage::fail) {
-    return fail(needed_at_step(loss.error, loss.first_record, loss.end_record, rules_.rank, step().step, epoch_));
-  }
+  parts_.damage.note(first_id, loss);
+  if (rules_.on_damage == OnDamage::fail) return fail(needed_at_step(loss, step()));
   has_damage_ = true;
+  return true;
+}
+
+bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
+  if (!note_loss(id - parts_.dataset.locate(id).record + loss.first_record, loss)) return false;
   if (!columns_) return fail_unless(rows_.add(id, damaged_empty(status), {}), 0);
   columns_->add_empty(rows_, id, damaged_empty(status));
   return true;

@@ -86,7 +86,6 @@ class SlotFill {
   /// Fills a row with a record from anywhere. False if the row has to wait, or after an error.
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
-  bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);
   /// Handles the result of adding a row of columns. False after an error.
   bool note_added(std::uint32_t row, ByteView record, const Result<void>& added);
   /// These return false if the row has to wait, or after an error.
@@ -100,9 +99,12 @@ class SlotFill {
   Result<std::shared_ptr<const ShardFile>> open(std::uint32_t shard);
   /// Adds reads for this row, which has to wait, and for the rows after it.
   void read_ahead(std::span<const SizedEntry> records);
-  bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
-  /// Notes a loss, and adds the row.
+  /// Notes a loss of the rows of this batch. False after an error.
+  bool note_loss(std::uint64_t first_id, const Loss& loss);
+  /// Notes a loss, and adds the row of a lost record.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
+  /// The same for all records of a shard that cannot be opened.
+  bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
   /// The same for a placed record, whose row was already added.
   bool lose_placed(const RowRead& read);
   bool has_placed_reads() const noexcept;

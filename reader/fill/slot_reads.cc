@@ -27,13 +27,6 @@ bool SlotFill::lose_shard(const SizedEntry& record, RowStatus status, const Erro
   return lose(record.id, status, {record.shard, 0, parts_.shards.records(record.shard), failure, true});
 }
 
-bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
-  if (is_no_damage(loss.error)) return fail(loss.error);
-  const Dataset::Place place = parts_.dataset.locate(id);
-  parts_.damage.note(id - place.record + loss.first_record, loss);
-  return add_lost(id, status, loss);
-}
-
 bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   Result<std::shared_ptr<const ShardFile>> file = open(record.shard);
   if (!file.has_value()) return lose_shard(record, status, file.error());
@@ -63,13 +56,7 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
 
 bool SlotFill::lose_placed(const RowRead& read) {
   const std::uint64_t record = read.file->first_record(read.block);
-  const Loss loss{read.shard, record, record + 1, *read.damage};
-  if (is_no_damage(loss.error)) return fail(loss.error);
-  parts_.damage.note(rows_.parts().ids[read.row], loss);
-  if (rules_.on_damage == OnDamage::fail) {
-    return fail(needed_at_step(loss.error, record, record + 1, rules_.rank, step().step, epoch_));
-  }
-  has_damage_ = true;
+  if (!note_loss(rows_.parts().ids[read.row], {read.shard, record, record + 1, *read.damage})) return false;
   RowStatus& status = rows_.parts().status[read.row];
   status = damaged_empty(status);
   return true;

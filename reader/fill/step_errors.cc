@@ -30,12 +30,12 @@ Error batch_too_large(const StepName& step, std::uint64_t bytes, std::uint64_t c
                                           "; raise memory_bytes, lower the batch, or let it spill");
 }
 
-Error needed_at_step(const Error& failure, std::uint64_t first, std::uint64_t end, std::uint32_t rank,
-                     std::uint64_t step, std::uint32_t epoch) {
+Error needed_at_step(const Loss& loss, const StepName& step) {
+  const Error& failure = loss.error;
   const std::string text = failure.detail() + (failure.detail().empty() ? "" : "; ") + "records [" +
-                           std::to_string(first) + ", " + std::to_string(end) + ") of the shard, needed by rank " +
-                           std::to_string(rank) + " at step " + std::to_string(step) + " of epoch " +
-                           std::to_string(epoch) + remedy_of(failure);
+                           std::to_string(loss.first_record) + ", " + std::to_string(loss.end_record) +
+                           ") of the shard, needed by rank " + std::to_string(step.rank) + " at step " +
+                           std::to_string(step.step) + " of epoch " + std::to_string(step.epoch) + remedy_of(failure);
   const Error needed(failure.code(), text);
   return failure.offset() ? needed.at(failure.path(), *failure.offset()) : needed.in_file(failure.path());
 }
