@@ -62,8 +62,7 @@ std::uint64_t RankReader::fetch_piece(RunStore::Work work, Clock::time_point& no
   const RunStore::Arrival* const arrival = work.arrival.get();
   const bool arrived = arrival != nullptr;
   if (arrived) {
-    note_waited(work.run->run.shard, work.run->loaded.pieces()[work.piece].stored_bytes, arrival->asked,
-                arrival->arrived);
+    note_waited(work.run->run.shard, work.run->pieces()[work.piece].stored_bytes, arrival->asked, arrival->arrived);
   }
   const std::optional<RunStore::Done> done = store_.run(std::move(work), now);
   if (!done.has_value()) return 0;

@@ -1,48 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/fetch/fetched_group.h"
 
-#include <cstring>
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
 namespace dovetail::detail {
-
-void Fetched::finish(const DamageLog& damage, std::uint32_t record_bytes, BufferPool& buffers) {
-  result = file != nullptr ? loaded.ready(run.shard, damaged)
-                           : ReadyRun{.where = Entry::kDamage, .first_id = run.first_id, .shard = run.shard};
-  if (!singles.empty()) find_singles(damage, record_bytes, buffers);
-  file.reset();
-}
-
-void Fetched::find_singles(const DamageLog& damage, std::uint32_t record_bytes, BufferPool& buffers) {
-  std::size_t bytes = 0;
-  for (Single& single : singles) {
-    SizedEntry& entry = single.entry;
-    entry = entry_in(result, static_cast<std::uint32_t>(single.record));
-    if (result.extents == nullptr) {
-      entry = {result.where + single.record * result.stride, result.first_id + single.record, record_bytes,
-               SizedEntry::kInMemory};
-    }
-    if (!entry.in_memory()) continue;
-    if (is_lost(entry.where) || ((result.where & Entry::kDamage) != 0 && damage.is_damaged(entry.id))) {
-      entry = {Entry::kDamage, entry.id, 0, SizedEntry::kInMemory};
-    }
-    bytes += entry.bytes;
-  }
-  // The copies are not taken from `buffers`: they count as pool memory, which has a reserve of its
-  // own.
-  if (bytes > 0) copies = AlignedBuffer(bytes);
-  std::size_t at = 0;
-  for (Single& single : singles) {
-    SizedEntry& entry = single.entry;
-    if (!entry.in_memory() || entry.bytes == 0) continue;
-    std::memcpy(copies.data() + at, address_of(entry.where), entry.bytes);
-    entry.where = to_where(copies.data() + at);
-    at += entry.bytes;
-  }
-  buffers.give_back(loaded.take_room());
-}
 
 FetchedGroup FetchedGroup::of(const PassOrder& order, std::uint64_t number) {
   FetchedGroup made;
@@ -70,9 +34,9 @@ FetchedGroup FetchedGroup::of(const PassOrder& order, std::span<const PooledPick
     run.first_record += first.record;
     run.first_id += first.record;
     run.count = picks[*std::prev(end)].pick.record - first.record + 1;
-    Fetched& fetched = made.runs.emplace_back(run);
+    LoadedRun& loaded = made.runs.emplace_back(run);
     for (; begin != end; ++begin) {
-      fetched.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
+      loaded.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
     }
   }
   made.unready = made.runs.size();
@@ -80,9 +44,7 @@ FetchedGroup FetchedGroup::of(const PassOrder& order, std::span<const PooledPick
 }
 
 void FetchedGroup::give_back(BufferPool& buffers) {
-  for (Fetched& run : runs) {
-    buffers.give_back(run.loaded.take_room());
-  }
+  for (LoadedRun& run : runs) buffers.give_back(run.take_room());
   buffers.give_back(std::exchange(spare, {}));
 }
 

@@ -101,8 +101,8 @@ bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::
   const FetchedGroup& singles = of.singles.front();
   of.waits = !singles.ready();
   if (of.waits) return false;
-  for (const Fetched& run : singles.runs) {
-    for (const Fetched::Single& single : run.singles) entries[single.pick] = single.entry;
+  for (const LoadedRun& run : singles.runs) {
+    for (const LoadedRun::Single& single : run.singles) entries[single.pick] = single.entry;
   }
   of.found = true;
   return true;
@@ -161,9 +161,9 @@ bool RunStore::has_work() const {
 std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool needed) {
   bool all_before = true;
   for (std::size_t i = group.next_run; i < group.runs.size(); ++i) {
-    Fetched& run = group.runs[i];
+    LoadedRun& run = group.runs[i];
     if (run.prepared || prepare(group, run, needed)) {
-      if (run.file != nullptr && run.next_piece < run.loaded.pieces().size()) {
+      if (run.file != nullptr && run.next_piece < run.pieces().size()) {
         ++group.working;
         return Work{.group = &group, .run = &run, .piece = run.next_piece++, .arrival = nullptr};
       }
@@ -175,7 +175,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
   return std::nullopt;
 }
 
-bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
+bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
   const std::uint32_t shard = run.run.shard;
   if (const std::optional<Error> failure = shards_.failure(shard)) {
     if (is_no_damage(*failure)) return needed && fail_locked(*failure);
@@ -188,8 +188,7 @@ bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
     shards_.want(shard);
     return false;
   }
-  RunPieces pieces = RunPieces::of(*file, run.run, options_.rules);
-  const std::size_t bytes = pieces.room_bytes;
+  const std::size_t bytes = run.lay_out(*file, options_.rules);
   if (bytes >= RecordExtent::kPlaced) {
     const Error error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; the limit is 2 GiB");
     return fail_locked(error.in_file(file->file().path()));
@@ -210,16 +209,13 @@ bool RunStore::prepare(FetchedGroup& group, Fetched& run, bool needed) {
     return fail_locked(Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
                                                          " bytes; raise memory_bytes, or lower open_runs"));
   }
-  run.file = std::move(file);
-  run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
-                         bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
-  run.left = run.loaded.pieces().size();
+  run.begin(std::move(file), bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
   if (run.left == 0) finish(group, run);
   return run.prepared = true;
 }
 
-void RunStore::finish(FetchedGroup& group, Fetched& run) {
-  run.finish(damage_, options_.rules.record_bytes, buffers_);
+void RunStore::finish(FetchedGroup& group, LoadedRun& run) {
+  run.finish(damage_, buffers_);
   if (--group.unready == 0) changes_.fetch_add(1, std::memory_order_release);
 }
 
@@ -236,7 +232,7 @@ bool RunStore::drop_ahead() {
 }
 
 std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
-  LoadedRun& loaded = work.run->loaded;
+  const LoadedRun& loaded = *work.run;
   const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
   Done done{.shard = work.run->run.shard, .bytes = bytes, .began = now, .read = {}, .ended = {}};
   std::span<std::byte> stored = loaded.read_into(work.piece);
@@ -252,13 +248,13 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
     stored = std::span(scratch).first(bytes);
   }
   const std::uint64_t offset = loaded.pieces()[work.piece].file_offset;
-  const Result<bool> there = storage_.try_read(loaded.file().file(), offset, ReadInto{stored});
+  const Result<bool> there = storage_.try_read(loaded.file->file(), offset, ReadInto{stored});
   Result<void> read = there ? Result<void>() : there.error();
   if (there && !*there) {
     cold_.store(kColdFor, std::memory_order_relaxed);
     if (read_later(work)) return std::nullopt;
     // No memory for an asynchronous read.
-    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});
+    read = storage_.read_again(loaded.file->file(), offset, ReadInto{stored});
   } else if (cold()) {
     --cold_;
   }
@@ -267,7 +263,7 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
 }
 
 bool RunStore::read_later(Work& work) {
-  const LoadedRun& loaded = work.run->loaded;
+  const LoadedRun& loaded = *work.run;
   const RunPiece& piece = loaded.pieces()[work.piece];
   std::span<std::byte> into = loaded.read_into(work.piece);
   work.arrival = std::make_unique<Arrival>();
@@ -284,7 +280,7 @@ bool RunStore::read_later(Work& work) {
     }
     ++tally_.waiting_reads;
   }
-  const InputFile& file = loaded.file().file();
+  const InputFile& file = loaded.file->file();
   const std::uint64_t offset = piece.file_offset;
   ++in_flight_;
   work.arrival->asked = Clock::now();
@@ -309,20 +305,20 @@ void RunStore::arrived(std::list<Work>& waiting) noexcept {
 
 std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,
                                              Done done) {
-  const LoadedRun::Filled filled = work.run->loaded.fill(work.piece, read, stored, storage_);
+  const LoadedRun::Filled filled = work.run->fill(work.piece, read, stored, storage_);
   for (const DamagedBlock& block : filled.damage) {
     if (is_no_damage(block.error)) {
       const std::lock_guard lock(mutex_);
       fail_locked(block.error);
       return std::nullopt;
     }
-    const std::uint64_t first = work.run->loaded.file().first_record(block.block);
+    const std::uint64_t first = work.run->file->first_record(block.block);
     damage_.note(block.first_id, {work.run->run.shard, first, first + block.records, block.error});
   }
   done.ended = Clock::now();
   std::shared_ptr<const ShardFile> file;  // closed outside of the lock
   const std::lock_guard lock(mutex_);
-  Fetched& run = *work.run;
+  LoadedRun& run = *work.run;
   if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
   tally_.retried_reads += filled.retried_reads;
   ++tally_.reads;

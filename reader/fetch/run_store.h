@@ -19,7 +19,6 @@
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/fetched_group.h"
 #include "reader/fetch/loaded_run.h"
-#include "reader/fetch/run_pieces.h"
 #include "reader/fetch/shard_table.h"
 #include "reader/storage/storage.h"
 #include "reader/walk/run_memory.h"
@@ -61,7 +60,7 @@ class RunStore final : public RunMemory {
   /// A piece of a run that one thread works on.
   struct Work {
     FetchedGroup* group = nullptr;
-    Fetched* run = nullptr;
+    LoadedRun* run = nullptr;
     std::size_t piece = 0;
     std::unique_ptr<Arrival> arrival;  ///< Set if the read had to wait.
   };
@@ -116,8 +115,8 @@ class RunStore final : public RunMemory {
   std::optional<Work> claim_ahead(Pass& pass);
   /// Whether one more group may be read ahead.
   bool may_append(const Pass& pass) const;
-  bool prepare(FetchedGroup& group, Fetched& run, bool needed);
-  void finish(FetchedGroup& group, Fetched& run);
+  bool prepare(FetchedGroup& group, LoadedRun& run, bool needed);
+  void finish(FetchedGroup& group, LoadedRun& run);
   /// Makes room for a waiting walk by dropping read-ahead. Returns false if there was none.
   bool drop_ahead();
   /// Frees closed groups whose rows are filled. Returns false if there were none.

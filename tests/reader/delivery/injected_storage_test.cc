@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reader/fetch/run_pieces.h"
+#include "reader/fetch/loaded_run.h"
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/cases.h"
@@ -341,7 +341,9 @@ std::uint64_t reads_of_all(const Dataset& dataset) {
       run.shard = shard;
       run.first_record = first;
       run.count = std::min(run_records, file.info().records - first);
-      reads += detail::RunPieces::of(file, run, rules).pieces.size();
+      detail::LoadedRun loaded(run);
+      loaded.lay_out(file, rules);
+      reads += loaded.pieces().size();
     }
     for (std::size_t block = 0; block < file.blocks().size(); ++block) {
       reads += detail::is_placed(file, block, rules) ? 1 : 0;

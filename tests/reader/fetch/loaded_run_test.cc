@@ -32,28 +32,28 @@ using detail::LoadedRun;
 using detail::ReadInto;
 using detail::ReadyRun;
 using detail::RecordExtent;
-using detail::RunPieces;
 using detail::ShardFile;
 using detail::Storage;
 
 /// Loads a run as one thread does that finds everything in the page cache.
-LoadedRun load(const ShardFile& file, const Run& run, const FetchRules& rules, Storage& storage,
+LoadedRun load(const std::shared_ptr<const ShardFile>& file, const Run& run, const FetchRules& rules, Storage& storage,
                std::vector<DamagedBlock>& damage) {
-  RunPieces pieces = RunPieces::of(file, run, rules);
-  const std::size_t bytes = pieces.room_bytes;
-  LoadedRun loaded(file, run, std::move(pieces), rules, AlignedBuffer(bytes));
+  LoadedRun loaded(run);
+  const std::size_t bytes = loaded.lay_out(*file, rules);
+  loaded.begin(file, AlignedBuffer(bytes));
   for (std::size_t piece = 0; piece < loaded.pieces().size(); ++piece) {
     const std::uint64_t stored_bytes = loaded.pieces()[piece].stored_bytes;
     AlignedBuffer scratch(static_cast<std::size_t>(stored_bytes));
     std::span<std::byte> into = loaded.read_into(piece);
     if (into.empty()) into = {scratch.data(), static_cast<std::size_t>(stored_bytes)};
     Result<void> read;
-    const Result<bool> there = storage.try_read(file.file(), loaded.pieces()[piece].file_offset, ReadInto{into});
+    const Result<bool> there = storage.try_read(file->file(), loaded.pieces()[piece].file_offset, ReadInto{into});
     if (!there) read = there.error();
     EXPECT_TRUE(!there || *there) << "not in the page cache";
     auto filled = loaded.fill(piece, read, into, storage);
     damage.insert(damage.end(), filled.damage.begin(), filled.damage.end());
   }
+  loaded.damaged = !damage.empty();
   return loaded;
 }
 
@@ -80,7 +80,7 @@ class LoadedRunTest : public ::testing::Test {
       ASSERT_TRUE(indexed.has_value());
     }
     auto opened = ShardFile::open(path_).value();
-    file_ = std::make_unique<ShardFile>(std::move(opened));
+    file_ = std::make_shared<ShardFile>(std::move(opened));
     rules_ = {.read_bytes = std::uint64_t{1} << (9 + random.below(8)),
               .placed_bytes = random.chance(50) ? 1 + random.below(600) : UINT64_MAX,
               .record_bytes = same_size && random.chance(80) ? shape_.max_bytes : 0};
@@ -96,9 +96,9 @@ class LoadedRunTest : public ::testing::Test {
   /// Every record of the run that is not in a damaged block is where it should be, and no other is
   /// called damaged.
   void expect_records(const LoadedRun& loaded, const std::vector<DamagedBlock>& damage) const {
-    const ReadyRun ready = loaded.ready(0, !damage.empty());
+    const ReadyRun ready = loaded.ready();
     EXPECT_EQ((ready.where & Entry::kDamage) != 0, !damage.empty());
-    const dovetail::Run& run = loaded.run();
+    const dovetail::Run& run = loaded.run;
     for (std::uint64_t i = 0; i < run.count; ++i) {
       const std::uint64_t id = run.first_id + i;
       const bool damaged = std::any_of(damage.begin(), damage.end(), [&](const DamagedBlock& block) {
@@ -128,7 +128,7 @@ class LoadedRunTest : public ::testing::Test {
   SampleShape shape_;
   std::unique_ptr<TempFolder> folder_;
   std::string path_;
-  std::unique_ptr<ShardFile> file_;
+  std::shared_ptr<ShardFile> file_;
   FetchRules rules_;
   std::unique_ptr<Storage> storage_ = detail::make_pread_pool(1);
 };
@@ -140,7 +140,7 @@ TEST_F(LoadedRunTest, HoldsEveryRecordOfAnyRun) {
     ASSERT_NO_FATAL_FAILURE(make(random));
     for (int runs = 0; runs < 5; ++runs) {
       std::vector<DamagedBlock> damage;
-      const LoadedRun loaded = load(*file_, draw_run(random), rules_, *storage_, damage);
+      const LoadedRun loaded = load(file_, draw_run(random), rules_, *storage_, damage);
       ASSERT_TRUE(damage.empty());
       ASSERT_NO_FATAL_FAILURE(expect_records(loaded, damage)) << path_ << " case " << i;
     }
@@ -161,7 +161,7 @@ TEST_F(LoadedRunTest, FindsTheDamagedBlocksAndNoOther) {
       flip_bit(path_, file_->blocks()[block].offset + random.below(bytes), static_cast<unsigned>(random.below(8)));
     }
     std::vector<DamagedBlock> damage;
-    const LoadedRun loaded = load(*file_, run, rules_, *storage_, damage);
+    const LoadedRun loaded = load(file_, run, rules_, *storage_, damage);
     std::set<std::size_t> found;
     for (const DamagedBlock& block : damage) {
       found.insert(block.block);
