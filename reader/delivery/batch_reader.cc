@@ -12,7 +12,7 @@
 #include "format/try.h"
 #include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
-#include "reader/handover/async_request.h"
+#include "reader/handover/requests.h"
 
 namespace dovetail {
 

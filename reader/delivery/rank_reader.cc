@@ -343,7 +343,7 @@ Stall RankReader::cause_locked() const {
 }
 
 State RankReader::state() const {
-  const ReadyQueue::HandedOver last = queue_->handed_over();
+  const Delivered::Last last = queue_->handed_over();
   if (last.origin == nullptr) {
     // This position was planned before, so `state` cannot fail.
     return plan_.state(last.position.value_or(options_.start)).value();

@@ -8,14 +8,12 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <variant>
 
 #include <boost/circular_buffer.hpp>
 
-#include "format/guard_memory.h"
 #include "format/moved_from.h"
 #include "format/try.h"
-#include "reader/handover/async_request.h"
+#include "reader/handover/requests.h"
 #include "reader/memory/batch_access.h"
 #include "reader/memory/batch_columns.h"
 #include "reader/memory/batch_keeper.h"
@@ -41,19 +39,19 @@ Result<void> check(const char* name, std::uint32_t value) {
 
 /// The thread that takes batches from the reader and starts their copies, and the queue between it
 /// and the trainer.
-class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
-  using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
+///
+/// Its requests deliver, beside the batches, the state after each.
+class DeviceReader::Impl
+    : public detail::Requests<DeviceReader::Impl, DeviceBatch, std::shared_ptr<const State>, std::mutex> {
+  friend Requests;
 
  public:
   Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
-      : options_(options),
+      : Requests(std::make_shared<const State>(reader.state())),
+        options_(options),
         ring_(std::move(ring)),
-        slots_held_(Errc::slots_held,
-                    "all " + std::to_string(options.max_held) +
-                        " device batches that the trainer may hold are held; release one, or "
-                        "copy what you keep (in Python array.copy(), tensor.clone()), or raise max_held"),
+        slots_held_(slots_held(options.max_held, "device batches")),
         items_(options.prefetch + std::size_t{1}),
-        state_(reader.state()),
         reader_(std::move(reader)) {}
   ~Impl() { stop(); }
 
@@ -66,9 +64,6 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   Outcome next();
-  void async_next(Handler handler);
-  /// Ends the request with `operation_canceled` if it is outstanding.
-  void cancel(const std::shared_ptr<AsyncRequest>& request);
   void stop();
 
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
@@ -78,11 +73,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   BatchReader take_reader() noexcept { return std::move(reader_); }
   State state() const {
     const std::lock_guard lock(mutex_);
-    return state_;
-  }
-  std::optional<Error> error() const {
-    const std::lock_guard lock(mutex_);
-    return error_;
+    return *delivered_;
   }
   DeviceStats stats() const {
     const std::lock_guard lock(mutex_);
@@ -92,7 +83,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
  private:
   struct Item {
     Outcome outcome;
-    std::optional<State> after;  ///< State after the item is taken; once taken, the one before.
+    std::shared_ptr<const State> after;  ///< State after the item; null after a failure.
   };
 
   void copy_ahead();
@@ -107,35 +98,21 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// Waits for the copies. If that fails, returns false and keeps the slot allocated for ever.
   bool keep_until_copied(Batch batch) noexcept;
   void push(Item item) noexcept;
-  bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
-  /// An outcome that is available now, if there is one.
-  std::optional<Item> take_locked() noexcept;
-  /// Wakes the thread that waits, or hands a new outcome to the outstanding request.
-  void match(std::unique_lock<std::mutex>& lock) noexcept;
-  /// Hands `item` to the request's executor, which may run any code, so unlocks first. If the
-  /// executor is out of memory, `item` stays undelivered and later requests fail.
-  void complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
+  bool take_locked(Outcome& outcome) noexcept;
+  void asked_locked() noexcept {}
+  void changed_locked() noexcept {}
+  void handing_over(const Outcome&) noexcept {}
 
   const DeviceOptions options_;
   const std::shared_ptr<detail::DeviceRing> ring_;
   std::thread thread_;
   std::mutex stop_mutex_;
 
-  // Created early, because memory may be short when they are needed.
-  const Error busy_{Errc::busy, "a request for the next batch is already outstanding"};
-  const Error stopped_ = detail::cancelled("the reader was stopped");
-  const Error cancelled_ = detail::cancelled("the request was cancelled");
   const Error slots_held_;
-  detail::BatchKeeper keeper_;  // used once at most: the failure ends the thread
-  mutable std::mutex mutex_;
+  detail::BatchKeeper keeper_;          // used once at most: the failure ends the thread
   std::condition_variable room_;        // a slab came free, or an item was taken
   boost::circular_buffer<Item> items_;  // ready batches, then a failure if any
-  struct Waiting {};
-  std::variant<std::monostate, Waiting, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable arrived_;  // wakes a thread that waits
-  std::optional<Error> error_;       // a failure once it was delivered, or the stop
   bool stopping_ = false;
-  State state_;
   DeviceStats stats_;
   BatchReader reader_;  // moved here last, so that after earlier failures the caller still has it
 };
@@ -195,10 +172,12 @@ DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::D
     stats_.waiting_for_batch += Clock::now() - began;
   }
   if (!next.has_value()) return {.outcome = next.error(), .after = {}};
-  if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
+  if (!next->has_value()) {
+    return {.outcome = std::optional<DeviceBatch>(), .after = std::make_shared<const State>(reader_.state())};
+  }
   Result<DeviceBatch> copied = copy(std::move(**next), std::move(slab));
   if (!copied.has_value()) return {.outcome = copied.error(), .after = {}};
-  State after = copied->state();
+  std::shared_ptr<const State> after = copied->state_;
   return {.outcome = std::optional<DeviceBatch>(std::move(*copied)), .after = std::move(after)};
 }
 
@@ -251,92 +230,56 @@ bool DeviceReader::Impl::keep_until_copied(Batch batch) noexcept {
 }
 
 void DeviceReader::Impl::push(Item item) noexcept {
-  std::unique_lock lock(mutex_);
-  assert(!items_.full());
-  items_.push_back(std::move(item));
-  match(lock);
+  {
+    const std::lock_guard lock(mutex_);
+    assert(!items_.full());
+    items_.push_back(std::move(item));
+    match_locked();
+  }
+  complete();
 }
 
-std::optional<DeviceReader::Impl::Item> DeviceReader::Impl::take_locked() noexcept {
-  if (error_.has_value()) return Item{.outcome = *error_, .after = {}};
-  if (ring_->held() >= options_.max_held) return Item{.outcome = slots_held_, .after = {}};
-  if (items_.empty()) return std::nullopt;
-  Item item = std::move(items_.front());
-  items_.pop_front();
-  room_.notify_one();
-  if (item.after.has_value()) std::swap(state_, *item.after);
-  if (!item.outcome.has_value()) {
-    error_ = item.outcome.error();
-  } else if (item.outcome->has_value()) {
-    (*item.outcome)->lease_->hand_over();
+bool DeviceReader::Impl::take_locked(Outcome& outcome) noexcept {
+  if (error_.has_value()) {
+    outcome = *error_;
+  } else if (ring_->held() >= options_.max_held) {
+    outcome = slots_held_;
+  } else if (!items_.empty()) {
+    Item item = std::move(items_.front());
+    items_.pop_front();
+    room_.notify_one();
+    if (item.after != nullptr) delivered_ = std::move(item.after);
+    if (!item.outcome.has_value()) {
+      error_ = item.outcome.error();
+    } else if (item.outcome->has_value()) {
+      (*item.outcome)->lease_->hand_over();
+    }
+    outcome = std::move(item.outcome);
+  } else {
+    return false;
   }
-  return item;
+  return true;
 }
 
 Outcome DeviceReader::Impl::next() {
+  Outcome outcome;
   std::unique_lock lock(mutex_);
   if (outstanding_locked()) return busy_;
   request_ = Waiting();
-  std::optional<Item> item;
-  arrived_.wait(lock, [&] { return (item = take_locked()).has_value(); });
+  arrived_.wait(lock, [&] { return take_locked(outcome); });
   request_ = std::monostate();
-  return std::move(item->outcome);
-}
-
-void DeviceReader::Impl::async_next(Handler handler) {
-  auto request = std::make_shared<AsyncRequest>(std::move(handler));
-  std::unique_lock lock(mutex_);
-  if (outstanding_locked()) {
-    lock.unlock();
-    return AsyncRequest::complete(request, busy_);
-  }
-  if (std::optional<Item> item = take_locked(); item.has_value()) return complete(lock, request, std::move(*item));
-  AsyncRequest::on_cancel(request, weak_from_this());
-  request_ = std::move(request);
-}
-
-void DeviceReader::Impl::complete(std::unique_lock<std::mutex>& lock, const std::shared_ptr<AsyncRequest>& request,
-                                  Item item) noexcept {
-  lock.unlock();
-  try {
-    AsyncRequest::complete(request, std::move(item.outcome));
-  } catch (const std::exception& thrown) {
-    const Error failure = detail::error_from(thrown);
-    lock.lock();
-    if (item.after.has_value()) state_ = std::move(*item.after);
-    if (!error_.has_value()) error_ = failure;
-    match(lock);                          // a request may have been made meanwhile
-    if (lock.owns_lock()) lock.unlock();  // `request` may hold a slab
-  }
-}
-
-void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
-  if (std::holds_alternative<Waiting>(request_)) arrived_.notify_one();
-  auto* const waiting = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
-  if (waiting == nullptr) return;
-  std::optional<Item> item = take_locked();
-  if (!item.has_value()) return;
-  const std::shared_ptr<AsyncRequest> request = std::move(*waiting);
-  request_ = std::monostate();
-  complete(lock, request, std::move(*item));
-}
-
-void DeviceReader::Impl::cancel(const std::shared_ptr<AsyncRequest>& request) {
-  std::unique_lock lock(mutex_);
-  auto* const outstanding = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
-  if (outstanding == nullptr || *outstanding != request) return;
-  request_ = std::monostate();
-  complete(lock, request, {.outcome = cancelled_, .after = {}});
+  return outcome;
 }
 
 void DeviceReader::Impl::stop() {
   {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
     if (!error_.has_value()) error_ = stopped_;
     room_.notify_one();
-    match(lock);  // a request must not wait for reads that hang
+    match_locked();  // a request must not wait for reads that hang
   }
+  complete();
   {
     const std::lock_guard stopping(stop_mutex_);
     reader_.stop();  // ends the thread's wait for a batch

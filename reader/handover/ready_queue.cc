@@ -5,12 +5,10 @@
 #include <array>
 #include <cassert>
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <thread>
 #include <utility>
 
-#include "format/guard_memory.h"
 #include "reader/fill/slab_parts.h"
 #include "reader/trace/timeline_event.h"
 
@@ -35,10 +33,7 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, const ReaderOptions& opti
       replay_(options.replay),
       timeline_(options.timeline),
       rank_(options.ranks.rank),
-      slots_held_(Errc::slots_held,
-                  "all " + std::to_string(max_held_) +
-                      " batches that the trainer may hold are held; release one, or "
-                      "copy what you keep (in Python array.copy(), tensor.clone()), or raise max_held"),
+      slots_held_(slots_held(max_held_, "batches")),
       waits_{.clock = StallClock(Clock::now()), .first_request = {}} {}
 
 void ReadyQueue::make_room(std::size_t items) {
@@ -70,33 +65,8 @@ void ReadyQueue::finish() noexcept {
   match_locked();
 }
 
-void ReadyQueue::complete() noexcept {
-  if (!has_completion_.load(std::memory_order_relaxed)) return;
-  std::unique_lock lock(mutex_);
-  std::optional<Completion> completion = std::exchange(completion_, std::nullopt);
-  has_completion_ = false;
-  lock.unlock();
-  if (completion.has_value()) hand_over(std::move(*completion));
-}
-
-void ReadyQueue::hand_over(Completion completion) noexcept {
-  try {
-    if (on_asynchronous_ && completion.outcome.has_value()) on_asynchronous_(!completion.outcome->has_value());
-    AsyncRequest::complete(completion.request, std::move(completion.outcome));
-  } catch (const std::exception& thrown) {
-    const Error failure = error_from(thrown);
-    std::unique_lock lock(mutex_);
-    delivered_ = std::move(completion.before);
-    if (!error_.has_value()) error_ = failure;
-    match_locked();  // a request may have been made meanwhile
-    lock.unlock();
-    complete();
-  }
-}
-
-void ReadyQueue::keep_locked(Completion completion) noexcept {
-  completion_.emplace(std::move(completion));
-  has_completion_ = true;
+void ReadyQueue::handing_over(const Outcome& outcome) {
+  if (on_asynchronous_ && outcome.has_value()) on_asynchronous_(!outcome->has_value());
 }
 
 void ReadyQueue::set_cause(Stall cause) {
@@ -167,27 +137,6 @@ void ReadyQueue::note_request_locked(bool helps) {
   pace_.look_after = std::min(2 * pace_.look_after, kLookedAt);
 }
 
-void ReadyQueue::async_next(Handler handler) {
-  auto request = std::make_shared<AsyncRequest>(std::move(handler));
-  std::unique_lock lock(mutex_);
-  if (outstanding_locked()) {
-    lock.unlock();
-    return AsyncRequest::complete(request, busy_);
-  }
-  note_request_locked(false);
-  Delivered before = delivered_;
-  if (Outcome outcome; take_locked(outcome)) {
-    lock.unlock();
-    // Do not use `keep_locked`: a thread of the reader might take the completion and run the
-    // executor's code.
-    return hand_over({std::move(request), std::move(outcome), std::move(before)});
-  }
-  AsyncRequest::on_cancel(request, weak_from_this());
-  request_ = std::move(request);
-  waiting_ = true;
-  update_clock_locked();
-}
-
 bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
   if (!waits_.first_request.has_value()) waits_.first_request = Clock::now();
   if (error_.has_value()) {
@@ -237,7 +186,7 @@ Batch ReadyQueue::deliver_locked(const ReadyItem& from, std::uint32_t batch, std
   // With replay, the trainer may have overwritten the offsets, so the size is limited to the slab.
   const auto bytes = columns != nullptr ? columns->layout.bytes
                                         : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
-  Counts& sum = delivered_.counts;
+  Delivered& sum = delivered_;
   ++sum.batches;
   sum.rows += from.rows;
   sum.bytes += bytes;
@@ -262,32 +211,9 @@ Batch ReadyQueue::deliver_locked(const ReadyItem& from, std::uint32_t batch, std
   return SlotLease::to_batch(std::move(lease), slab_at, step, from.rows, counts[1], columns);
 }
 
-void ReadyQueue::match_locked() noexcept {
-  if (std::holds_alternative<Waiting>(request_)) {
-    waiting_ = false;
-    arrived_.notify_one();
-  }
-  if (auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_)) {
-    Delivered before = delivered_;
-    if (Outcome outcome; take_locked(outcome)) {
-      keep_locked({std::move(*request), std::move(outcome), std::move(before)});
-      request_ = std::monostate();
-      waiting_ = false;
-    }
-  }
+void ReadyQueue::changed_locked() noexcept {
+  waiting_ = std::holds_alternative<std::shared_ptr<AsyncRequest>>(request_);
   update_clock_locked();
-}
-
-void ReadyQueue::cancel(const std::shared_ptr<AsyncRequest>& request) {
-  std::unique_lock lock(mutex_);
-  auto* const outstanding = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
-  if (outstanding == nullptr || *outstanding != request) return;
-  keep_locked({request, cancelled_, delivered_});
-  request_ = std::monostate();
-  waiting_ = false;
-  update_clock_locked();
-  lock.unlock();
-  complete();
 }
 
 void ReadyQueue::stop() {
@@ -305,12 +231,7 @@ void ReadyQueue::stop() {
   }
 }
 
-std::optional<Error> ReadyQueue::error() const {
-  const std::lock_guard lock(mutex_);
-  return error_;
-}
-
-ReadyQueue::HandedOver ReadyQueue::handed_over() const {
+Delivered::Last ReadyQueue::handed_over() const {
   const std::lock_guard lock(mutex_);
   return delivered_.last;
 }
@@ -339,7 +260,7 @@ void ReadyQueue::update_clock_locked(Clock::time_point at) {
 
 void ReadyQueue::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
-  const Counts& counts = delivered_.counts;
+  const Delivered& counts = delivered_;
   const Clock::time_point now = Clock::now();
   stats.batches = counts.batches;
   stats.rows = counts.rows;

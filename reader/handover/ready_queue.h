@@ -3,21 +3,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include <boost/circular_buffer.hpp>
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/handover/async_request.h"
 #include "reader/handover/brief_mutex.h"
+#include "reader/handover/requests.h"
 #include "reader/memory/slot_ring.h"
 #include "reader/trace/stall_clock.h"
 
@@ -36,19 +34,36 @@ struct ReadyItem {
   std::size_t slab_bytes = 0;  ///< Distance of consecutive batches in the slot.
 };
 
+/// What the trainer got.
+struct Delivered {
+  /// The last item: a batch, by its state, or the end of an epoch. Both members are empty before
+  /// the first item.
+  struct Last {
+    std::shared_ptr<const State> origin;  ///< Origin of the batch; null after an end.
+    std::optional<Position> position;     ///< Position after the batch; after an end, the beginning of the next epoch.
+  };
+  Last last;
+  // The same counts as in `ReaderStats`.
+  std::uint64_t batches = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t rows_first = 0;
+  std::uint64_t rows_repeated = 0;
+  std::uint64_t rows_empty = 0;
+  std::uint64_t rows_substituted = 0;
+  std::uint64_t rows_damaged_empty = 0;
+};
+
 /// Connects the reader to the trainer: finished batches in order on one side, one request at a time
 /// on the other. A request that finds a batch ready does not take the reader's lock.
 ///
 /// Threads: all functions may be called from any thread. The reader calls its side under the
 ///          reader's lock, except `complete` and `stop`.
-/// Errors:  if memory is short, a batch is neither lost nor delivered twice. Only `make_room` and a
-///          new request allocate.
-class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
-  using AsyncRequest = detail::AsyncRequest<Batch>;
+/// Errors:  those of `Requests`. Only `make_room` and a new request allocate.
+class ReadyQueue : public Requests<ReadyQueue, Batch, Delivered, BriefMutex> {
+  friend Requests;
 
  public:
-  using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
-  using Outcome = Result<std::optional<Batch>>;
   using Clock = StallClock::Clock;
   using Deadline = std::optional<Clock::time_point>;
 
@@ -72,10 +87,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Declares that no item follows those pushed so far: every further request gets the end of an
   /// epoch.
   void finish() noexcept;
-  /// Hands a pushed item to the executor of the outstanding request, if there are both. The
-  /// executor may run any code, so no lock may be held. If the executor has no memory, the batch
-  /// counts as not handed over, the handler is never called, and later requests fail.
-  void complete() noexcept;
   /// Sets the reason why requests wait: storage, decode, transform or slot.
   void set_cause(Stall cause);
 
@@ -98,42 +109,15 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Waits for the outcome, until `until` if that is set. The outcome is `not_yet` then.
   void wait(Outcome& outcome, Deadline until);
 
-  void async_next(Handler handler);
-  /// Ends the request with `operation_canceled` if it is outstanding.
-  void cancel(const std::shared_ptr<AsyncRequest>& request);
-
   /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops ready
   /// items. Call `complete` next.
   void stop();
 
-  std::optional<Error> error() const;
-  /// The last item given to the trainer: a batch, by its state, or the end of an epoch. Both
-  /// members are empty before the first item.
-  struct HandedOver {
-    std::shared_ptr<const State> origin;  ///< Origin of the batch; null after an end.
-    std::optional<Position> position;     ///< Position after the batch; after an end, the beginning of the next epoch.
-  };
-  HandedOver handed_over() const;
+  Delivered::Last handed_over() const;
   /// Adds the counts of delivered items and the times of waiting to `stats`.
   void add_to(ReaderStats& stats) const;
 
  private:
-  /// The same counts as in `ReaderStats`.
-  struct Counts {
-    std::uint64_t batches = 0;
-    std::uint64_t rows = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t rows_first = 0;
-    std::uint64_t rows_repeated = 0;
-    std::uint64_t rows_empty = 0;
-    std::uint64_t rows_substituted = 0;
-    std::uint64_t rows_damaged_empty = 0;
-  };
-  /// Facts about the items that the trainer got.
-  struct Delivered {
-    HandedOver last;
-    Counts counts;
-  };
   /// The pace at which the trainer requests batches.
   struct TrainerPace {
     std::atomic<bool> busy = false;    ///< The trainer does little but request batches.
@@ -148,35 +132,23 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     Stall cause = Stall::storage;  ///< The reason why an outstanding request waits.
     std::optional<Clock::time_point> first_request;
   };
-  /// A request, its outcome, and the facts about deliveries before it.
-  struct Completion {
-    std::shared_ptr<AsyncRequest> request;
-    Outcome outcome;
-    Delivered before;
-  };
-
   /// If an outcome is available now, sets it and returns true: a ready item, a lasting state, or
   /// `slots_held`. A batch is constructed in place, because moves are part of the cost of tiny
   /// batches.
   bool take_locked(Outcome& outcome) noexcept;
+  void asked_locked() { note_request_locked(false); }
+  void changed_locked() noexcept;
+  void handing_over(const Outcome& outcome);
   bool has_item_locked() const { return next_ < items_.size(); }
   /// Takes the first ready item. Needs: there is one.
   void take_front_locked(std::optional<Batch>& taken);
   /// Makes batch number `batch` of a slot, and counts it as delivered.
   Batch deliver_locked(const ReadyItem& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
-  /// Call this when there is a new outcome. Wakes the thread that waits for one, or takes it for
-  /// the outstanding request, to be handed over by `complete`.
-  void match_locked() noexcept;
   /// The state of the clock now.
   Stall stall_locked() const;
   void update_clock_locked();
   /// The same, if the time now is known.
   void update_clock_locked(Clock::time_point at);
-  bool outstanding_locked() const { return requested_locked() || completion_.has_value(); }
-  bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }
-  void keep_locked(Completion completion) noexcept;
-  /// Hands a completion to its executor. Call it outside of the lock.
-  void hand_over(Completion completion) noexcept;
   /// Spins briefly for an item.
   void spin() const noexcept;
   /// Counts a request; `helps` if its thread may do jobs.
@@ -189,30 +161,16 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const std::uint32_t rank_;
   std::function<void(bool)> on_asynchronous_;
   // Created early, because memory may be short when they are needed.
-  const Error busy_{Errc::busy, "a request for the next batch is already outstanding"};
   const Error not_yet_{Errc::not_yet, "no batch arrived in the given time; ask again"};
-  const Error stopped_ = cancelled("the reader was stopped");
-  const Error cancelled_ = cancelled("the request was cancelled");
   const Error slots_held_;
-  mutable BriefMutex mutex_;
   boost::circular_buffer<ReadyItem> items_;
   std::size_t next_ = 0;  // the first ready one of `items_`; above 0 only with `replay_`
-  struct Helping {};
-  struct Waiting {};
-  std::variant<std::monostate, Helping, Waiting, std::shared_ptr<AsyncRequest>> request_;
-  std::condition_variable_any arrived_;   // wakes a thread that waits
-  std::optional<Completion> completion_;  // waits for `complete`
-  // A relaxed load outside of the lock sees at least the stores of its own thread. `complete` and
-  // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
-  // them.
-  std::atomic<bool> has_completion_ = false;
+  // As `Requests::has_completion_`, a hint for threads that do not hold the lock.
   std::atomic<std::uint32_t> ready_ = 0;  // not 0 if a spinning thread must look at `items_` and `error_`
   std::atomic<bool> waiting_ = false;
   TrainerPace pace_;
   std::optional<Error> failure_;  // delivered after all items
-  std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
-  Delivered delivered_;
   Waits waits_;
 };
 
