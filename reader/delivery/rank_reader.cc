@@ -64,7 +64,7 @@ RankReader::RankReader(ReaderSetup setup)
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
               .budget = setup.memory.read_ahead_bytes,
               .spare_bytes = setup.spare_bytes},
-             shards_, *storage_, damage_, [this] { kick(); }),
+             shards_, *storage_, damage_),
       rows_(plan_, options_, rules_, setup.memory.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       metrics_(options_.metrics.empty() ? nullptr
@@ -201,9 +201,9 @@ RankReader::Job RankReader::claim_locked() noexcept try {
 
 RankReader::Job RankReader::choose_locked() {
   if (!arrived_.empty()) {
-    const auto [flight, read] = arrived_.front();
+    Job job = std::move(arrived_.front());
     arrived_.pop_front();
-    return {.kind = Job::Kind::check, .flight = flight, .read = read};
+    return job;
   }
   // Request reads that wait for storage before all other jobs.
   if (store_.cold()) {
@@ -275,9 +275,9 @@ RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) no
       case Job::Kind::fill:
         return run_fill(*job.flight, now);
       case Job::Kind::check:
-        return run_check(*job.flight, *job.read, now);
+        return run_check(std::move(job), now);
       case Job::Kind::fetch:
-        return run_fetch(std::move(job.fetch), now);
+        return run_fetch(std::move(job), now);
       case Job::Kind::none:
         break;
     }
@@ -336,7 +336,7 @@ void RankReader::hand_over_locked() {
 }
 
 Stall RankReader::cause_locked() const {
-  if (flights_.empty() || flights_.front()->reads_left > 0 || store_.waits_for_storage()) return Stall::storage;
+  if (flights_.empty() || flights_.front()->reads_left > 0 || fetches_out_ > 0) return Stall::storage;
   const bool filling = flights_.front()->lease != nullptr;
   if (filling && options_.transform) return Stall::transform;
   return filling || ring_->has_free() ? Stall::decode : Stall::slot;

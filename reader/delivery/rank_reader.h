@@ -101,12 +101,19 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
  private:
   using Clock = ReadyQueue::Clock;
+  /// Of a read that had to wait.
+  struct Answer {
+    Result<void> read;
+    Clock::time_point asked;
+    Clock::time_point arrived;
+  };
   struct Job {
     enum class Kind : std::uint8_t { none, walk, fill, check, fetch };
     Kind kind = Kind::none;
     Flight* flight = nullptr;
     RowRead* read = nullptr;
     RunStore::Work fetch = {};
+    std::unique_ptr<Answer> answer = {};  ///< Set if the job takes up a read that has arrived.
   };
   /// Holds the lock. The destructor unlocks, then completes the requests that got a batch
   /// meanwhile.
@@ -175,16 +182,18 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
   // rank_reader_jobs.cc: the jobs. They take their start time and return their end time.
   Clock::time_point run_walk(Flight& flight, Clock::time_point began);
-  Clock::time_point run_fetch(RunStore::Work work, Clock::time_point began);
+  Clock::time_point run_fetch(Job job, Clock::time_point began);
   Clock::time_point run_fill(Flight& flight, Clock::time_point began);
-  Clock::time_point run_check(Flight& flight, RowRead& read, Clock::time_point began);
+  Clock::time_point run_check(Job job, Clock::time_point began);
   /// Returns the number of bytes that are now in memory.
-  std::uint64_t fetch_piece(RunStore::Work work, Clock::time_point& now);
+  std::uint64_t fetch_piece(Job& job, Clock::time_point& now);
   /// Returns whether all walked rows of a part are filled.
   bool fill_part(Flight& flight);
-  void read_later(Flight& flight, const std::vector<RowRead*>& reads);
+  void read_rows_later(Flight& flight, const std::vector<RowRead*>& reads);
+  /// Has the storage read. The job is claimed once the read has arrived.
+  void read_later(Job job, const InputFile& file, std::uint64_t offset, ReadInto into);
   /// Counts a read that had to wait.
-  void note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked, Clock::time_point arrived);
+  void note_waited(const Answer& answer, std::uint32_t shard, std::uint64_t bytes);
   /// Records an event in the timeline, if there is one.
   void trace(TimelineEvent event) const;
   /// Records an event for the steps of a flight, from `row` to the last filled row.
@@ -213,7 +222,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   mutable BriefMutex mutex_;
   std::deque<std::unique_ptr<Flight>> flights_;
   std::vector<std::unique_ptr<Flight>> spare_;  // delivered, for reuse
-  std::list<std::pair<Flight*, RowRead*>> arrived_;
+  std::list<Job> arrived_;                      // jobs whose reads have arrived
+  int fetches_out_ = 0;                         // pieces that the storage reads
   Walked walked_;
   AtWork at_work_;
   ReaderStats tally_;

@@ -45,26 +45,33 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   return ended;
 }
 
-RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, Clock::time_point began) {
+RankReader::Clock::time_point RankReader::run_fetch(Job job, Clock::time_point began) {
   Clock::time_point now = began;
-  std::uint64_t bytes = fetch_piece(std::move(work), now);
+  std::uint64_t bytes = fetch_piece(job, now);
   while (bytes < kFetchedAtOnce) {
     std::optional<RunStore::Work> next = store_.claim();
     if (!next.has_value()) break;
-    bytes += fetch_piece(std::move(*next), now);
+    job = {.kind = Job::Kind::fetch, .fetch = std::move(*next)};
+    bytes += fetch_piece(job, now);
   }
   damage_.report();
   kick();
   return now;
 }
 
-std::uint64_t RankReader::fetch_piece(RunStore::Work work, Clock::time_point& now) {
-  const RunStore::Arrival* const arrival = work.arrival.get();
-  const bool arrived = arrival != nullptr;
+std::uint64_t RankReader::fetch_piece(Job& job, Clock::time_point& now) {
+  const bool arrived = job.answer != nullptr;
   if (arrived) {
-    note_waited(work.run->run.shard, work.run->pieces()[work.piece].stored_bytes, arrival->asked, arrival->arrived);
+    note_waited(*job.answer, job.fetch.run->run.shard, job.fetch.of().stored_bytes);
+    job.fetch.read = &job.answer->read;
   }
-  const std::optional<RunStore::Done> done = store_.run(std::move(work), now);
+  const std::optional<RunStore::Done> done = store_.run(job.fetch, now);
+  if (job.fetch.waits()) {
+    const InputFile& file = job.fetch.file();
+    const std::uint64_t offset = job.fetch.of().file_offset;
+    const ReadInto into{job.fetch.into};
+    read_later(std::move(job), file, offset, into);
+  }
   if (!done.has_value()) return 0;
   now = done->ended;
   if (options_.timeline != nullptr) {
@@ -97,7 +104,7 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_p
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
   if (fill.error().has_value()) fill.drop_reads();
   if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty()) {
-    read_later(flight, reads);
+    read_rows_later(flight, reads);
   } else {
     finish_fill(flight);
   }
@@ -122,32 +129,45 @@ bool RankReader::fill_part(Flight& flight) {
   return done == rows;
 }
 
-void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) {
+void RankReader::read_rows_later(Flight& flight, const std::vector<RowRead*>& reads) {
   {
     const std::lock_guard lock(mutex_);
     flight.reads_left = static_cast<std::uint32_t>(reads.size());
-    tally_.waiting_reads += reads.size();
   }
   // The last read may finish the flight before the loop ends, so the loop must not use `flight`
   // after that call.
   for (RowRead* const read : reads) {
-    read->asked = Clock::now();
-    std::list<std::pair<Flight*, RowRead*>> waiting;  // allocated here, so that an arrival needs no memory
-    waiting.emplace_back(&flight, read);
-    storage_->read(read->file->file(), read->offset(), read->destination(),
-                   [this, waiting = std::move(waiting)](Result<void> outcome) mutable {
-                     RowRead& answered = *waiting.front().second;
-                     answered.read = std::move(outcome);
-                     answered.arrived = Clock::now();
-                     const Lock lock(*this);
-                     arrived_.splice(arrived_.end(), waiting);
-                     kick_locked();
-                   });
+    read_later({.kind = Job::Kind::check, .flight = &flight, .read = read}, read->file->file(), read->offset(),
+               read->destination());
   }
 }
 
-RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& read, Clock::time_point began) {
-  note_waited(read.shard, read.into.size(), read.asked, read.arrived);
+void RankReader::read_later(Job job, const InputFile& file, std::uint64_t offset, ReadInto into) {
+  const int fetches = job.kind == Job::Kind::fetch ? 1 : 0;
+  job.answer = std::make_unique<Answer>(Answer{.read = {}, .asked = Clock::now(), .arrived = {}});
+  std::list<Job> waiting;  // allocated here, so that an arrival needs no memory
+  waiting.push_back(std::move(job));
+  {
+    const std::lock_guard lock(mutex_);
+    ++tally_.waiting_reads;
+    fetches_out_ += fetches;
+  }
+  storage_->read(file, offset, into, [this, fetches, waiting = std::move(waiting)](Result<void> read) mutable {
+    Answer& answer = *waiting.front().answer;
+    answer.read = std::move(read);
+    answer.arrived = Clock::now();
+    const Lock lock(*this);
+    fetches_out_ -= fetches;
+    arrived_.splice(arrived_.end(), waiting);
+    kick_locked();
+  });
+}
+
+RankReader::Clock::time_point RankReader::run_check(Job job, Clock::time_point began) {
+  Flight& flight = *job.flight;
+  RowRead& read = *job.read;
+  read.read = job.answer->read;
+  note_waited(*job.answer, read.shard, read.into.size());
   flight.fill.check(read);
   const Clock::time_point ended = Clock::now();
   trace_rows({.kind = TimelineEvent::Kind::check,
@@ -210,18 +230,22 @@ void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint
   trace(event);
 }
 
-void RankReader::note_waited(std::uint32_t shard, std::uint64_t bytes, Clock::time_point asked,
-                             Clock::time_point arrived) {
+void RankReader::note_waited(const Answer& answer, std::uint32_t shard, std::uint64_t bytes) {
+  const std::chrono::nanoseconds waited = answer.arrived - answer.asked;
   {
     const std::lock_guard lock(mutex_);
     ShardReads& sum = waited_[shard];
     sum.shard = shard;
     ++sum.reads;
     sum.bytes += bytes;
-    sum.mean += arrived - asked;
-    sum.longest = std::max<std::chrono::nanoseconds>(sum.longest, arrived - asked);
+    sum.mean += waited;
+    sum.longest = std::max(sum.longest, waited);
   }
-  trace({.kind = TimelineEvent::Kind::storage_read, .begin = asked, .end = arrived, .bytes = bytes, .shard = shard});
+  trace({.kind = TimelineEvent::Kind::storage_read,
+         .begin = answer.asked,
+         .end = answer.arrived,
+         .bytes = bytes,
+         .shard = shard});
 }
 
 std::uint64_t RankReader::filled_rows_locked() const {

@@ -32,14 +32,8 @@ struct RunStore::Pass {
   FetchedGroup& wanted() { return const_cast<FetchedGroup&>(std::as_const(*this).wanted()); }
 };
 
-RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-                   std::function<void()> on_arrival)
-    : options_(options),
-      shards_(shards),
-      storage_(storage),
-      damage_(damage),
-      on_arrival_(std::move(on_arrival)),
-      buffers_(options.budget) {}
+RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage)
+    : options_(options), shards_(shards), storage_(storage), damage_(damage), buffers_(options.budget) {}
 
 RunStore::~RunStore() = default;
 
@@ -110,11 +104,6 @@ bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::
 
 std::optional<RunStore::Work> RunStore::claim() {
   const std::lock_guard lock(mutex_);
-  if (!arrived_.empty()) {
-    Work work = std::move(arrived_.front());
-    arrived_.pop_front();
-    return work;
-  }
   if (failure_) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (!pass.waits) continue;
@@ -145,7 +134,6 @@ bool RunStore::may_append(const Pass& pass) const {
 
 bool RunStore::has_work() const {
   const std::lock_guard lock(mutex_);
-  if (!arrived_.empty()) return true;
   if (failure_) return false;
   return std::any_of(passes_.begin(), passes_.end(), [this](const auto& numbered) {
     const Pass& pass = numbered.second;
@@ -165,7 +153,7 @@ std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool neede
     if (run.prepared || prepare(group, run, needed)) {
       if (run.file != nullptr && run.next_piece < run.pieces().size()) {
         ++group.working;
-        return Work{.group = &group, .run = &run, .piece = run.next_piece++, .arrival = nullptr};
+        return Work{.group = &group, .run = &run, .piece = run.next_piece++};
       }
       if (all_before) group.next_run = i + 1;
     } else {
@@ -231,30 +219,26 @@ bool RunStore::drop_ahead() {
   return false;
 }
 
-std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
-  const LoadedRun& loaded = *work.run;
-  const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
+std::optional<RunStore::Done> RunStore::run(Work& work, Clock::time_point now) {
+  const auto bytes = static_cast<std::size_t>(work.of().stored_bytes);
   Done done{.shard = work.run->run.shard, .bytes = bytes, .began = now, .read = {}, .ended = {}};
-  std::span<std::byte> stored = loaded.read_into(work.piece);
-  if (work.arrival != nullptr) {
-    if (stored.empty()) stored = {work.arrival->scratch.data(), bytes};
+  if (work.read != nullptr) {
     done.read = done.began;
-    return fill(work, work.arrival->read, stored, done);
+    return fill(work, *work.read, work.into, done);
   }
+  std::span<std::byte> stored = work.run->read_into(work.piece);
   if (stored.empty()) {
     // Per thread, so that it stays in the caches. Grows to the largest piece.
     thread_local std::vector<std::byte> scratch;
     if (scratch.size() < bytes) scratch.resize(bytes);
     stored = std::span(scratch).first(bytes);
   }
-  const std::uint64_t offset = loaded.pieces()[work.piece].file_offset;
-  const Result<bool> there = storage_.try_read(loaded.file->file(), offset, ReadInto{stored});
+  const Result<bool> there = storage_.try_read(work.file(), work.of().file_offset, ReadInto{stored});
   Result<void> read = there ? Result<void>() : there.error();
   if (there && !*there) {
     cold_.store(kColdFor, std::memory_order_relaxed);
-    if (read_later(work)) return std::nullopt;
-    // No memory for an asynchronous read.
-    read = storage_.read_again(loaded.file->file(), offset, ReadInto{stored});
+    if (make_wait(work)) return std::nullopt;
+    read = storage_.read_again(work.file(), work.of().file_offset, ReadInto{stored});
   } else if (cold()) {
     --cold_;
   }
@@ -262,45 +246,15 @@ std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) {
   return fill(work, read, stored, done);
 }
 
-bool RunStore::read_later(Work& work) {
-  const LoadedRun& loaded = *work.run;
-  const RunPiece& piece = loaded.pieces()[work.piece];
-  std::span<std::byte> into = loaded.read_into(work.piece);
-  work.arrival = std::make_unique<Arrival>();
-  {
-    const std::lock_guard lock(mutex_);
-    if (into.empty()) {
-      const auto bytes = static_cast<std::size_t>(piece.stored_bytes);
-      if (!run_fits(bytes)) {
-        work.arrival.reset();
-        return false;
-      }
-      work.arrival->scratch = buffers_.take(bytes);
-      into = {work.arrival->scratch.data(), bytes};
-    }
-    ++tally_.waiting_reads;
-  }
-  const InputFile& file = loaded.file->file();
-  const std::uint64_t offset = piece.file_offset;
-  ++in_flight_;
-  work.arrival->asked = Clock::now();
-  std::list<Work> waiting;  // allocated here, so that an arrival needs no memory
-  waiting.push_back(std::move(work));
-  storage_.read(file, offset, ReadInto{into}, [this, waiting = std::move(waiting)](Result<void> read) mutable {
-    waiting.front().arrival->read = std::move(read);
-    arrived(waiting);
-  });
+bool RunStore::make_wait(Work& work) {
+  work.into = work.run->read_into(work.piece);
+  if (!work.into.empty()) return true;
+  const auto bytes = static_cast<std::size_t>(work.of().stored_bytes);
+  const std::lock_guard lock(mutex_);
+  if (!run_fits(bytes)) return false;
+  work.scratch = buffers_.take(bytes);
+  work.into = {work.scratch.data(), bytes};
   return true;
-}
-
-void RunStore::arrived(std::list<Work>& waiting) noexcept {
-  --in_flight_;
-  waiting.front().arrival->arrived = Clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    arrived_.splice(arrived_.end(), waiting);
-  }
-  on_arrival_();
 }
 
 std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,
@@ -319,7 +273,7 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   std::shared_ptr<const ShardFile> file;  // closed outside of the lock
   const std::lock_guard lock(mutex_);
   LoadedRun& run = *work.run;
-  if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
+  buffers_.give_back(std::move(work.scratch));
   tally_.retried_reads += filled.retried_reads;
   ++tally_.reads;
   tally_.read_bytes += done.bytes;
@@ -354,7 +308,6 @@ void RunStore::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
   stats.reads += tally_.reads;
   stats.read_bytes += tally_.read_bytes;
-  stats.waiting_reads += tally_.waiting_reads;
   stats.retried_reads += tally_.retried_reads;
   stats.time_reading += tally_.time_reading;
   stats.time_decoding += tally_.time_decoding;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -28,7 +27,7 @@ namespace dovetail::detail {
 /// The runs in the memory of a reader, and the runs that are being fetched.
 ///
 /// Idle threads claim pieces of runs. A thread reads its piece and fills it at once if the read
-/// need not wait. Otherwise the piece is claimed again after it has arrived. A walk opens a group
+/// need not wait. Otherwise a thread fills it after it has arrived. A walk opens a group
 /// when all its runs are loaded, and closes it after dealing its last record. The memory is freed
 /// once all rows walked until then are filled. A claimed piece is always filled, even if its group
 /// is closed meanwhile.
@@ -43,29 +42,25 @@ class RunStore final : public RunMemory {
     std::uint64_t budget = 0;       ///< Budget for all memory of the store.
     std::uint64_t spare_bytes = 0;  ///< Part of it reserved for spare room, one for each lane.
   };
-  /// Borrows all arguments except the function. The function is called, with no lock held, after
-  /// the storage has delivered a piece. It must not throw.
-  RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-           std::function<void()> on_arrival);
-  /// Needs: the storage has stopped.
+  /// Borrows all arguments.
+  RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage);
   ~RunStore() override;
 
-  /// Result of a read that the storage did.
-  struct Arrival {
-    Result<void> read;
-    AlignedBuffer scratch;  ///< The bytes, unless they were read in place.
-    Clock::time_point asked;
-    Clock::time_point arrived;
-  };
   /// A piece of a run that one thread works on.
   struct Work {
     FetchedGroup* group = nullptr;
     LoadedRun* run = nullptr;
     std::size_t piece = 0;
-    std::unique_ptr<Arrival> arrival;  ///< Set if the read had to wait.
+    AlignedBuffer scratch = {};          ///< Memory for the bytes, unless they are read in place.
+    std::span<std::byte> into = {};      ///< Where the storage must read the piece to, if it must.
+    const Result<void>* read = nullptr;  ///< Result of that read.
+
+    const RunPiece& of() const noexcept { return run->pieces()[piece]; }
+    const InputFile& file() const noexcept { return run->file->file(); }
+    bool waits() const noexcept { return !into.empty() && read == nullptr; }
   };
-  /// Claims the most urgent piece: a piece that has arrived, else one that a walk waits for, else
-  /// one of later groups. Empty if no piece is left, or if memory or an open shard is missing.
+  /// Claims the most urgent piece: one that a walk waits for, else one of later groups. Empty if no
+  /// piece is left, or if memory or an open shard is missing.
   std::optional<Work> claim();
   /// The times of a finished piece.
   struct Done {
@@ -75,13 +70,11 @@ class RunStore final : public RunMemory {
     Clock::time_point read;  ///< End of the read, start of decoding.
     Clock::time_point ended;
   };
-  /// Reads and fills a piece on this thread, starting at `now`. Empty if the storage reads the
-  /// piece, or if it failed.
-  std::optional<Done> run(Work work, Clock::time_point now);
+  /// Reads and fills a piece on this thread, starting at `now`. Empty if it failed, or if the work
+  /// waits. Then have the storage read the piece, set `work.read`, and call this once more.
+  std::optional<Done> run(Work& work, Clock::time_point now);
   /// Whether a piece may be claimed. A claim may still fail for lack of memory.
   bool has_work() const;
-  /// Whether the storage is reading a piece.
-  bool waits_for_storage() const noexcept { return in_flight_.load(std::memory_order_relaxed) > 0; }
   /// Whether recent reads had to wait, so that fetching further ahead pays.
   bool cold() const noexcept { return cold_.load(std::memory_order_relaxed) > 0; }
 
@@ -124,9 +117,8 @@ class RunStore final : public RunMemory {
   /// Whether runs may take `bytes` more; leaves the reserve for spare room.
   bool run_fits(std::size_t bytes) const noexcept;
   void give_up(std::list<FetchedGroup>& groups) noexcept;
-  /// Hands the read to the storage. Returns false if there is no memory for it.
-  bool read_later(Work& work);
-  void arrived(std::list<Work>& waiting) noexcept;
+  /// Sets the memory that the storage reads the piece to. Returns false if there is none.
+  bool make_wait(Work& work);
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
   /// Sets the failure. Returns false.
   bool fail_locked(const Error& error);
@@ -135,7 +127,6 @@ class RunStore final : public RunMemory {
   ShardTable& shards_;
   Storage& storage_;
   DamageLog& damage_;
-  const std::function<void()> on_arrival_;
   mutable std::mutex mutex_;
   BufferPool buffers_;
   std::map<std::uint64_t, Pass> passes_;
@@ -144,12 +135,10 @@ class RunStore final : public RunMemory {
   std::uint64_t filled_ = 0;
   std::list<FetchedGroup> leaving_;
   std::list<FetchedGroup> spares_;
-  std::list<Work> arrived_;
   std::optional<Error> failure_;
   ReaderStats tally_;
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<int> cold_ = 0;
-  std::atomic<int> in_flight_ = 0;  // reads
 };
 
 }  // namespace dovetail::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,9 +33,7 @@ struct RowRead {
   AlignedBuffer stored;         ///< Memory of a block that is not placed.
   /// The memory that is read to. For a placed record that is not encoded, without its head.
   std::span<std::byte> into;
-  Result<void> read;                            ///< Result of the read.
-  std::chrono::steady_clock::time_point asked;  ///< When a read that had to wait began.
-  std::chrono::steady_clock::time_point arrived;
+  Result<void> read;  ///< Result of the read.
   std::optional<Error> damage;
   std::uint32_t retried = 0;
   std::array<std::byte, kMaxHeadBytes> head;  ///< The bytes before the record in the block.

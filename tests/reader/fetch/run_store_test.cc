@@ -28,14 +28,23 @@ using detail::Entry;
 using detail::RunStore;
 using detail::SizedEntry;
 
+/// Reads and fills a piece on this thread.
+void load(RunStore& store, RunStore::Work work, detail::Storage& storage) {
+  store.run(work, RunStore::Clock::now());
+  if (!work.waits()) return;
+  const Result<void> read = storage.read_again(work.file(), work.of().file_offset, detail::ReadInto{work.into});
+  work.read = &read;
+  store.run(work, RunStore::Clock::now());
+}
+
 /// Reads pieces ahead until it is told to end.
 class Helper {
  public:
-  explicit Helper(RunStore& store)
-      : thread_([this, &store] {
+  Helper(RunStore& store, detail::Storage& storage)
+      : thread_([this, &store, &storage] {
           while (!ended_) {
             if (auto work = store.claim()) {
-              store.run(std::move(*work), RunStore::Clock::now());
+              load(store, std::move(*work), storage);
             } else {
               std::this_thread::yield();
             }
@@ -82,9 +91,9 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
   detail::DamageLog damage(dataset);
   RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = drawn.placed_bytes, .record_bytes = record_bytes},
                   .budget = 64 << 20},
-                 shards, *storage, damage, [] {});
+                 shards, *storage, damage);
   {
-    const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;  // still reads when the walk ends
+    const auto helper = helped ? std::make_unique<Helper>(store, *storage) : nullptr;  // still reads when the walk ends
     detail::LivePasses<E> passes(store, record_bytes);
     detail::LaneWalk<detail::LivePasses<E>> walk(detail::LaneLayout::of(lane), begin, passes);
     LaneCursor plan = lane.cursor(begin);
@@ -97,7 +106,7 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       store.walk_to(walk.position());
       if (part.rows == 0) {
         if (auto work = store.claim()) {
-          store.run(std::move(*work), RunStore::Clock::now());
+          load(store, std::move(*work), *storage);
         } else {
           std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
