@@ -22,53 +22,46 @@ constexpr std::size_t kWalkedAhead = 2;
 
 /// The size of all records, if they have one size and are copied to rows from runs in memory; else
 /// 0.
-std::uint32_t fetched_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
-  if (plan.options().order == OrderKind::global) return 0;
-  const std::uint32_t bytes = common_record_bytes(dataset).value_or(0);
+std::uint32_t fetched_record_bytes(const ReaderSetup& setup) {
+  if (setup.plan.options().order == OrderKind::global) return 0;
+  const std::uint32_t bytes = common_record_bytes(setup.dataset).value_or(0);
   return bytes >= kPlacedBytes && setup.places ? 0 : bytes;
 }
 
-FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
-  const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
+FetchRules fetch_rules(const ReaderSetup& setup) {
+  const std::uint64_t most = setup.storage->facts().direct ? kDirectReadBytes : kReadBytes;
   return {.read_bytes = std::min(most, setup.memory.read_ahead_bytes / 8),
           .placed_bytes = setup.places ? kPlacedBytes : UINT64_MAX,
-          .record_bytes = record_bytes};
+          .record_bytes = fetched_record_bytes(setup)};
 }
 
 }  // namespace
 
 RankReader::RankReader(ReaderSetup setup)
-    : dataset_(setup.dataset),
-      plan_(setup.plan),
-      options_(setup.options),
-      ring_(setup.ring),
-      queue_(std::make_shared<ReadyQueue>(ring_, options_)),
-      workers_(std::move(setup.workers)),
-      storage_(std::move(setup.storage)),
-      threads_(setup.threads),
-      columns_(std::move(setup.columns)),
-      rules_{.on_damage = options_.on_damage,
-             .oversize = options_.oversize,
-             .rank = options_.ranks.rank,
-             .batch_rows = plan_.options().batch,
-             .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
-             .slab_bytes = setup.memory.slab_bytes,
-             .record_bytes = fetched_record_bytes(dataset_, plan_, setup),
-             .from_blocks = plan_.options().order == OrderKind::global,
-             .columns = columns_.get(),
-             .transform = options_.transform ? &options_.transform : nullptr,
-             .seed = plan_.options().seed},
+    : setup_(std::move(setup)),
+      queue_(std::make_shared<ReadyQueue>(setup_.ring, setup_.options)),
+      rules_{.on_damage = setup_.options.on_damage,
+             .oversize = setup_.options.oversize,
+             .rank = setup_.options.ranks.rank,
+             .batch_rows = setup_.plan.options().batch,
+             .rows_per_lane = setup_.plan.options().batch / (setup_.plan.lanes() / setup_.plan.readers()),
+             .slab_bytes = setup_.memory.slab_bytes,
+             .record_bytes = fetched_record_bytes(setup_),
+             .from_blocks = setup_.plan.options().order == OrderKind::global,
+             .columns = setup_.columns.get(),
+             .transform = setup_.options.transform ? &setup_.options.transform : nullptr,
+             .seed = setup_.plan.options().seed},
       // If the first loss ends the reader, its error is enough.
-      damage_(dataset_, options_.on_damage == OnDamage::fail ? nullptr : options_.log),
-      shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
-      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
-              .budget = setup.memory.read_ahead_bytes,
-              .spare_bytes = setup.spare_bytes},
-             shards_, *storage_, damage_),
-      rows_(plan_, options_, rules_, setup.memory.batches_per_slot, shards_, store_),
-      parts_{dataset_, *ring_, shards_, *storage_, damage_},
-      metrics_(options_.metrics.empty() ? nullptr
-                                        : std::make_unique<MetricsFile>(options_, [this] { return stats(); })) {}
+      damage_(setup_.dataset, setup_.options.on_damage == OnDamage::fail ? nullptr : setup_.options.log),
+      shards_(setup_.dataset, *setup_.storage, std::max(1u, setup_.max_open_shards / 2), [this] { kick(); }),
+      store_(
+          {.rules = fetch_rules(setup_), .budget = setup_.memory.read_ahead_bytes, .spare_bytes = setup_.spare_bytes},
+          shards_, *setup_.storage, damage_),
+      rows_(setup_.plan, setup_.options, rules_, setup_.memory.batches_per_slot, shards_, store_),
+      parts_{setup_.dataset, *setup_.ring, shards_, *setup_.storage, damage_},
+      metrics_(setup_.options.metrics.empty() ? nullptr : std::make_unique<MetricsFile>(setup_.options, [this] {
+        return stats();
+      })) {}
 
 RankReader::~RankReader() {
   stop();
@@ -82,7 +75,7 @@ Result<void> RankReader::start() {
       if (alive != nullptr) alive->metrics_->handed_over(end_of_epoch, Clock::now());
     });
   }
-  ring_->listen(weak_from_this());
+  setup_.ring->listen(weak_from_this());
   kick();
   return {};
 }
@@ -99,8 +92,8 @@ void RankReader::stop() {
 }
 
 void RankReader::stop_all() {
-  storage_->stop();  // first: its completions still need the workers
-  workers_->join();
+  setup_.storage->stop();  // first: its completions still need the workers
+  setup_.workers->join();
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
   busy.unlock();
@@ -135,7 +128,7 @@ bool RankReader::help(Clock::time_point& now) noexcept {
   Job job;
   {
     const Lock lock(*this);
-    if (!options_.transform) job = claim_locked();  // a transform never runs on a thread of the trainer
+    if (!setup_.options.transform) job = claim_locked();  // a transform never runs on a thread of the trainer
     if (job.kind == Job::Kind::none) {
       // From here on the trainer waits, and its core is free for a worker.
       queue_->stand_still(cause_locked());
@@ -157,7 +150,7 @@ void RankReader::work() {
     Job job;
     {
       const Lock lock(*this);
-      if (at_work_.workers <= threads_ - (queue_->busy_trainer() ? 1 : 0)) job = claim_locked();
+      if (at_work_.workers <= setup_.threads - (queue_->busy_trainer() ? 1 : 0)) job = claim_locked();
       if (job.kind == Job::Kind::none) {
         --at_work_.workers;
         return;
@@ -175,9 +168,9 @@ void RankReader::kick() noexcept {
 
 void RankReader::kick_locked() noexcept {
   if (queue_->waiting()) queue_->set_cause(cause_locked());
-  if (at_work_.workers >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
+  if (at_work_.workers >= setup_.threads - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
   try {
-    workers_->post([this] { work(); });
+    setup_.workers->post([this] { work(); });
     ++at_work_.workers;
   } catch (const std::exception& failure) {
     fail_locked(error_from(failure));
@@ -224,7 +217,7 @@ RankReader::Job RankReader::choose_locked() {
 RankReader::Job RankReader::claim_fill_locked() {
   Flight* const fill = next_fill_locked();
   if (fill == nullptr) return {};
-  if (fill->lease == nullptr) fill->lease = ring_->acquire();
+  if (fill->lease == nullptr) fill->lease = setup_.ring->acquire();
   fill->busy = true;
   return {.kind = Job::Kind::fill, .flight = fill};
 }
@@ -243,7 +236,7 @@ RankReader::Job RankReader::claim_walk_locked() {
 bool RankReader::wants_walk_locked() const {
   if (walked_.busy || walked_.all || walked_.failure.has_value()) return false;
   if (walked_.blocked_at.has_value() && *walked_.blocked_at == store_.changes()) return false;
-  const std::size_t most = ring_->slots() + kWalkedAhead;
+  const std::size_t most = setup_.ring->slots() + kWalkedAhead;
   if (flights_.empty() || flights_.back()->is_walked()) return flights_.size() < most;
   return !flights_.back()->busy;
 }
@@ -254,7 +247,7 @@ bool RankReader::can_fill_locked(const Flight& flight) const {
   // wait for the memory that these rows free.
   if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
-  return flight.lease != nullptr || ring_->has_free();
+  return flight.lease != nullptr || setup_.ring->has_free();
 }
 
 Flight* RankReader::next_fill_locked() const {
@@ -309,7 +302,7 @@ void RankReader::hand_over_locked() {
                         .rows = rules_.batch_rows,
                         .slab_bytes = rules_.slab_bytes};
       tally_.spilled_batches += batches.lease->spilled() ? 1 : 0;
-      if (options_.replay > 0) ++to_replay_;
+      if (setup_.options.replay > 0) ++to_replay_;
       // Drop this lease before the trainer gets the batch. If it were the last lease, the slot
       // would be freed under the lock.
       if (flight.ready == flight.batches) flight.lease.reset();
@@ -332,21 +325,21 @@ void RankReader::hand_over_locked() {
   const auto rests = [](const Flight& flight) { return !flight.busy && flight.filled == flight.walked; };
   const bool stuck = flights_.empty() || rests(*flights_.front());
   if (walked_.failure.has_value() && stuck) return fail_locked(*walked_.failure);
-  if (walked_.all && flights_.empty() && options_.replay == 0) queue_->finish();
+  if (walked_.all && flights_.empty() && setup_.options.replay == 0) queue_->finish();
 }
 
 Stall RankReader::cause_locked() const {
   if (flights_.empty() || flights_.front()->reads_left > 0 || fetches_out_ > 0) return Stall::storage;
   const bool filling = flights_.front()->lease != nullptr;
-  if (filling && options_.transform) return Stall::transform;
-  return filling || ring_->has_free() ? Stall::decode : Stall::slot;
+  if (filling && setup_.options.transform) return Stall::transform;
+  return filling || setup_.ring->has_free() ? Stall::decode : Stall::slot;
 }
 
 State RankReader::state() const {
   const Delivered::Last last = queue_->handed_over();
   if (last.origin == nullptr) {
     // This position was planned before, so `state` cannot fail.
-    return plan_.state(last.position.value_or(options_.start)).value();
+    return setup_.plan.state(last.position.value_or(setup_.options.start)).value();
   }
   State state = *last.origin;
   state.phases.back().steps += last.position->step - state.position().step;
@@ -366,7 +359,7 @@ std::vector<ShardReads> RankReader::slowest_shards() const {
     return std::tuple(b.mean, a.shard) < std::tuple(a.mean, b.shard);
   });
   found.resize(std::min(kMost, found.size()));
-  for (ShardReads& reads : found) reads.file = dataset_.shard_path(reads.shard);
+  for (ShardReads& reads : found) reads.file = setup_.dataset.shard_path(reads.shard);
   return found;
 }
 
@@ -381,21 +374,21 @@ ReaderStats RankReader::stats() const {
   store_.add_to(stats);
   queue_->add_to(stats);
   stats.shards_opened = shards_.opened();
-  stats.storage = storage_->facts().kind;
-  stats.storage_note = storage_->facts().note;
-  stats.cached_reads = storage_->cached_reads();
-  HungReads hung = storage_->hung_reads();
+  stats.storage = setup_.storage->facts().kind;
+  stats.storage_note = setup_.storage->facts().note;
+  stats.cached_reads = setup_.storage->cached_reads();
+  HungReads hung = setup_.storage->hung_reads();
   stats.hung_reads = hung.met;
   stats.given_up_reads = hung.given_up;
   stats.hung_now = std::move(hung.now);
-  stats.registered = ring_->registered();
-  stats.registration_note = ring_->memory().note();
-  stats.registration_time = ring_->memory().registration_time();
-  stats.provided_memory = ring_->memory().provided();
-  stats.numa_node = ring_->memory().numa_node();
-  stats.slots = ring_->slots();
-  stats.slot_bytes = ring_->slot_bytes();
-  stats.budget_bytes = options_.memory_bytes;
+  stats.registered = setup_.ring->registered();
+  stats.registration_note = setup_.ring->memory().note();
+  stats.registration_time = setup_.ring->memory().registration_time();
+  stats.provided_memory = setup_.ring->memory().provided();
+  stats.numa_node = setup_.ring->memory().numa_node();
+  stats.slots = setup_.ring->slots();
+  stats.slot_bytes = setup_.ring->slot_bytes();
+  stats.budget_bytes = setup_.options.memory_bytes;
   return stats;
 }
 

@@ -89,10 +89,10 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   ReadyQueue::Outcome next(ReadyQueue::Deadline until = {});
   void async_next(ReadyQueue::Handler handler);
 
-  const Plan& plan() const noexcept { return plan_; }
+  const Plan& plan() const noexcept { return setup_.plan; }
   std::size_t slab_bytes() const noexcept { return rules_.slab_bytes; }
-  const SlotRing& ring() const noexcept { return *ring_; }
-  std::uint64_t plan_checksum() const noexcept { return plan_.plan_checksum(options_.start); }
+  const SlotRing& ring() const noexcept { return *setup_.ring; }
+  std::uint64_t plan_checksum() const noexcept { return setup_.plan.plan_checksum(setup_.options.start); }
   std::optional<Error> error() const { return queue_->error(); }
   State state() const;
   ReaderStats stats() const;
@@ -170,7 +170,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
   /// Whether the queue has all batches that it is to repeat. The reader reads nothing more then.
-  bool replays_locked() const noexcept { return options_.replay > 0 && to_replay_ == options_.replay; }
+  bool replays_locked() const noexcept { return setup_.options.replay > 0 && to_replay_ == setup_.options.replay; }
   bool ended_locked() const { return end_.stopping || end_.failed || replays_locked(); }
   /// Does a job that starts at `now`; returns its end.
   Clock::time_point run(Job job, Clock::time_point now) noexcept;
@@ -202,15 +202,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   /// The number of rows, counted from the reader's first row, before which all rows are filled.
   std::uint64_t filled_rows_locked() const;
 
-  const Dataset dataset_;
-  const Plan plan_;
-  const ReaderOptions options_;
-  const std::shared_ptr<SlotRing> ring_;
+  const ReaderSetup setup_;
   const std::shared_ptr<ReadyQueue> queue_;
-  const std::unique_ptr<ThreadPool> workers_;  // outlives the storage, whose timer runs there
-  const std::unique_ptr<Storage> storage_;
-  const unsigned threads_;
-  const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const FillRules rules_;
   DamageLog damage_;
   ShardTable shards_;

@@ -74,7 +74,7 @@ std::uint64_t RankReader::fetch_piece(Job& job, Clock::time_point& now) {
   }
   if (!done.has_value()) return 0;
   now = done->ended;
-  if (options_.timeline != nullptr) {
+  if (setup_.options.timeline != nullptr) {
     using Kind = TimelineEvent::Kind;
     const auto trace_part = [&](Kind kind, Clock::time_point begin, Clock::time_point end) {
       trace({.kind = kind, .begin = begin, .end = end, .bytes = done->bytes, .shard = done->shard});
@@ -91,13 +91,13 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_p
   SlotFill& fill = flight.fill;
   if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
   {
-    const std::shared_ptr<void> scope = options_.transform.scope ? options_.transform.scope() : nullptr;
+    const std::shared_ptr<void> scope = setup_.options.transform.scope ? setup_.options.transform.scope() : nullptr;
     while (flight.filled < flight.walked && fill_part(flight)) continue;
   }
   fill.let_go();
   const Clock::time_point ended = Clock::now();
   flight.filling_time += ended - began;
-  trace_rows({.kind = options_.transform ? TimelineEvent::Kind::transform : TimelineEvent::Kind::gather,
+  trace_rows({.kind = setup_.options.transform ? TimelineEvent::Kind::transform : TimelineEvent::Kind::gather,
               .begin = began,
               .end = ended},
              flight, flight.settled);
@@ -152,7 +152,7 @@ void RankReader::read_later(Job job, const InputFile& file, std::uint64_t offset
     ++tally_.waiting_reads;
     fetches_out_ += fetches;
   }
-  storage_->read(file, offset, into, [this, fetches, waiting = std::move(waiting)](Result<void> read) mutable {
+  setup_.storage->read(file, offset, into, [this, fetches, waiting = std::move(waiting)](Result<void> read) mutable {
     Answer& answer = *waiting.front().answer;
     answer.read = std::move(read);
     answer.arrived = Clock::now();
@@ -200,7 +200,8 @@ void RankReader::finish_fill(Flight& flight) {
     tally_.direct_bytes += counts.direct_bytes;
     tally_.retried_reads += counts.retried_reads;
     tally_.unfit_records += counts.unfit_records;
-    (options_.transform ? tally_.time_transforming : tally_.time_gathering) += std::exchange(flight.filling_time, {});
+    (setup_.options.transform ? tally_.time_transforming : tally_.time_gathering) +=
+        std::exchange(flight.filling_time, {});
     flight.busy = false;
     flight.settled = flight.filled;
     flight.ready = ready;
@@ -215,14 +216,14 @@ void RankReader::finish_fill(Flight& flight) {
 }
 
 void RankReader::trace(TimelineEvent event) const {
-  if (options_.timeline == nullptr) return;
-  event.rank = options_.ranks.rank;
-  event.by_trainer = !workers_->executor().running_in_this_thread();
-  options_.timeline->record(event);
+  if (setup_.options.timeline == nullptr) return;
+  event.rank = setup_.options.ranks.rank;
+  event.by_trainer = !setup_.workers->executor().running_in_this_thread();
+  setup_.options.timeline->record(event);
 }
 
 void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint32_t row) const {
-  if (options_.timeline == nullptr) return;
+  if (setup_.options.timeline == nullptr) return;
   const std::uint32_t last = std::max(flight.filled, row + 1) - 1;
   event.epoch = flight.epoch;
   event.step = flight.step + row / rules_.batch_rows;
