@@ -6,6 +6,7 @@
 #include <cassert>
 #include <chrono>
 #include <limits>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -186,15 +187,9 @@ Batch ReadyQueue::deliver_locked(const ReadyItem& from, std::uint32_t batch, std
   // With replay, the trainer may have overwritten the offsets, so the size is limited to the slab.
   const auto bytes = columns != nullptr ? columns->layout.bytes
                                         : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
-  Delivered& sum = delivered_;
-  ++sum.batches;
-  sum.rows += from.rows;
-  sum.bytes += bytes;
-  sum.rows_empty += counts[0];
-  sum.rows_first += counts[1];
-  sum.rows_repeated += counts[2];
-  sum.rows_substituted += counts[3] + counts[5];
-  sum.rows_damaged_empty += counts[4] + counts[6];
+  ++delivered_.batches;
+  delivered_.bytes += bytes;
+  for (std::size_t status = 0; status < kRowStatuses; ++status) delivered_.rows[status] += counts[status];
   const std::shared_ptr<const State>& origin = lease->origin();
   if (delivered_.last.origin != origin) delivered_.last.origin = origin;
   delivered_.last.position = Position{origin->epoch, step + 1};
@@ -260,16 +255,16 @@ void ReadyQueue::update_clock_locked(Clock::time_point at) {
 
 void ReadyQueue::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
-  const Delivered& counts = delivered_;
   const Clock::time_point now = Clock::now();
-  stats.batches = counts.batches;
-  stats.rows = counts.rows;
-  stats.bytes = counts.bytes;
-  stats.rows_first = counts.rows_first;
-  stats.rows_repeated = counts.rows_repeated;
-  stats.rows_empty = counts.rows_empty;
-  stats.rows_substituted = counts.rows_substituted;
-  stats.rows_damaged_empty = counts.rows_damaged_empty;
+  const std::array<std::uint64_t, kRowStatuses>& rows = delivered_.rows;
+  stats.batches = delivered_.batches;
+  stats.rows = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0});
+  stats.bytes = delivered_.bytes;
+  stats.rows_empty = rows[0];
+  stats.rows_first = rows[1];
+  stats.rows_repeated = rows[2];
+  stats.rows_substituted = rows[3] + rows[5];
+  stats.rows_damaged_empty = rows[4] + rows[6];
   stats.waiting_for_storage = waits_.clock.spent(Stall::storage, now);
   stats.waiting_for_decode = waits_.clock.spent(Stall::decode, now);
   stats.waiting_for_transform = waits_.clock.spent(Stall::transform, now);

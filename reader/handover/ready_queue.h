@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -43,15 +44,9 @@ struct Delivered {
     std::optional<Position> position;     ///< Position after the batch; after an end, the beginning of the next epoch.
   };
   Last last;
-  // The same counts as in `ReaderStats`.
   std::uint64_t batches = 0;
-  std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t rows_first = 0;
-  std::uint64_t rows_repeated = 0;
-  std::uint64_t rows_empty = 0;
-  std::uint64_t rows_substituted = 0;
-  std::uint64_t rows_damaged_empty = 0;
+  std::array<std::uint64_t, kRowStatuses> rows{};  ///< By status.
 };
 
 /// Connects the reader to the trainer: finished batches in order on one side, one request at a time
