@@ -228,13 +228,12 @@ RankReader::Job RankReader::claim_walk_locked() {
     flights_.push_back(std::move(spare_.back()));
     spare_.pop_back();
   }
-  walked_.busy = true;
   flights_.back()->busy = true;
   return {.kind = Job::Kind::walk, .flight = flights_.back().get()};
 }
 
 bool RankReader::wants_walk_locked() const {
-  if (walked_.busy || walked_.all || walked_.failure.has_value()) return false;
+  if (walked_.all || walked_.failure.has_value()) return false;
   if (walked_.blocked_at.has_value() && *walked_.blocked_at == store_.changes()) return false;
   const std::size_t most = setup_.ring->slots() + kWalkedAhead;
   if (flights_.empty() || flights_.back()->is_walked()) return flights_.size() < most;

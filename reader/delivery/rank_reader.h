@@ -40,8 +40,7 @@ struct FlightProgress : FlightStart {
   std::uint32_t filled = 0;          ///< Rows filled.
   std::uint32_t settled = 0;         ///< `filled` as of the last fill that ended.
   std::shared_ptr<SlotLease> lease;  ///< Set when filling begins.
-  bool begun = false;
-  std::uint32_t reads_left = 0;  ///< Reads straight into rows that are not checked yet.
+  std::uint32_t reads_left = 0;      ///< Reads straight into rows that are not checked yet.
   std::chrono::nanoseconds filling_time{};
   std::uint32_t ready = 0;  ///< Batches that are complete.
   std::uint32_t handed_over = 0;
@@ -55,7 +54,7 @@ struct FlightProgress : FlightStart {
 
 /// The batches of one slot on their way to the trainer. Guarded by the reader's lock, with one
 /// exception. While `busy` is set, the thread that walks owns `rows`, and the thread that fills
-/// owns `rows`, `fill`, `begun`, `next_part`, `filled` and `filling_time`.
+/// owns `rows`, `fill`, `next_part`, `filled` and `filling_time`.
 struct Flight : FlightProgress {
   WalkedRows rows;
   SlotFill fill;
@@ -133,7 +132,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   /// Progress of the walk over all flights.
   struct Walked {
     std::uint64_t rows = 0;
-    bool busy = false;                        ///< A thread walks.
     bool all = false;                         ///< The walk has reached the end.
     std::optional<std::uint64_t> blocked_at;  ///< Set while it waits for runs: the change count of the store then.
     std::optional<Error> failure;             ///< Why the walk cannot continue.

@@ -29,7 +29,6 @@ RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_p
   trace({.kind = TimelineEvent::Kind::plan, .begin = began, .end = ended});
   Lock lock(*this);
   tally_.time_planning += ended - began;
-  walked_.busy = false;
   static_cast<FlightStart&>(flight) = std::move(start);
   flight.busy = false;
   flight.walked += rows;
@@ -89,7 +88,7 @@ std::uint64_t RankReader::fetch_piece(Job& job, Clock::time_point& now) {
 RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_point began) {
   const std::uint64_t changes = shards_.changes();
   SlotFill& fill = flight.fill;
-  if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
+  if (fill.lease() == nullptr) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
   {
     const std::shared_ptr<void> scope = setup_.options.transform.scope ? setup_.options.transform.scope() : nullptr;
     while (flight.filled < flight.walked && fill_part(flight)) continue;
@@ -102,7 +101,6 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_p
               .end = ended},
              flight, flight.settled);
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
-  if (fill.error().has_value()) fill.drop_reads();
   if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty()) {
     read_rows_later(flight, reads);
   } else {

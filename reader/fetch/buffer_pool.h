@@ -70,7 +70,6 @@ class BufferPool {
   /// Takes a buffer back. Does nothing if `buffer` is empty.
   void give_back(AlignedBuffer buffer);
 
-  std::uint64_t budget() const noexcept { return budget_; }
   /// Bytes in use now, and their peak.
   std::uint64_t used() const noexcept { return used_; }
   std::uint64_t peak() const noexcept { return peak_; }

@@ -63,13 +63,12 @@ class SlotFill {
   /// in `waiting` still need their files.
   void let_go();
 
-  /// The reads that the storage must do. They stay at their addresses until `resume`.
+  /// The reads that the storage must do: none after an error. They stay at their addresses until
+  /// `resume`.
   std::vector<RowRead*> waiting();
   void check(RowRead& read);
   /// Continues after all reads of `waiting` are checked.
   void resume();
-  /// Drops the reads of a batch that has failed, so that others can use the files.
-  void drop_reads() noexcept { reads_.clear(); }
   /// Whether the next row needs a shard that is not open.
   bool waits_for_shard() const noexcept { return waits_for_shard_; }
 

@@ -132,6 +132,7 @@ bool SlotFill::has_placed_reads() const noexcept {
 }
 
 std::vector<RowRead*> SlotFill::waiting() {
+  if (error_.has_value()) reads_.clear();  // so that others can use the files
   std::vector<RowRead*> waiting;
   for (RowRead& read : reads_) {
     if (read.is_placed()) {  // a batch that spilled has moved since
