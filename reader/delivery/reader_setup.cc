@@ -16,6 +16,7 @@
 
 #include "format/layout.h"
 #include "format/text/count_of.h"
+#include "format/text/out_of_range.h"
 #include "format/try.h"
 #include "reader/delivery/open_runs.h"
 #include "reader/fetch/buffer_pool.h"
@@ -28,7 +29,7 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint32_t kMaxSlots = 64;
-constexpr unsigned kMaxThreads = 1024;
+constexpr std::uint32_t kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 /// Batches with a smaller mean size share a slot, so that they share the fixed cost of a step.
@@ -36,9 +37,8 @@ constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
 
-Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
-  return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
-}
+using format::check_range;
+using format::out_of_range;
 
 /// Serialises calls of the callback. A warning that cannot be written does not stop the reader.
 std::function<void(std::string_view)> one_at_a_time(std::function<void(std::string_view)> log) {
@@ -68,16 +68,11 @@ Result<void> check(const ReaderOptions& options) {
                                            " contradicts ranks.world = " + std::to_string(options.ranks.world));
   }
   if (options.ranks.local_world == 0) return out_of_range("local_world", 0, "at least 1");
-  if (options.prefetch < 1 || options.prefetch > kMaxSlots)
-    return out_of_range("prefetch", options.prefetch, "1 to 64");
-  if (options.max_held < 1 || options.max_held > kMaxSlots)
-    return out_of_range("max_held", options.max_held, "1 to 64");
-  if (options.io_threads > kMaxThreads) return out_of_range("io_threads", options.io_threads, "0 to 1024");
-  if (options.device < -1) {
-    return Error(Errc::invalid_option,
-                 "device = " + std::to_string(options.device) +
-                     " is out of range: give a CUDA device number, from 0, or -1 for the current device");
-  }
+  DOVETAIL_TRY(check_range("prefetch", options.prefetch, 1u, kMaxSlots));
+  DOVETAIL_TRY(check_range("max_held", options.max_held, 1u, kMaxSlots));
+  DOVETAIL_TRY(check_range("io_threads", options.io_threads, 0u, kMaxThreads));
+  DOVETAIL_TRY(check_range("decode_threads", options.decode_threads, 0u, kMaxThreads));
+  DOVETAIL_TRY(format::check_device(options.device));
   if (options.hung_after < options.hung_after.zero() || options.hung_after > kMostHungAfter) {
     return Error(Errc::invalid_option,
                  "hung_after = " + std::to_string(options.hung_after.count()) + " ms is out of range: 0 to 24 hours");
@@ -91,7 +86,6 @@ Result<void> check(const ReaderOptions& options) {
   if (options.transform.fill && options.transform.fill_batch) {
     return Error(Errc::invalid_option, "transform has both fill and fill_batch; set only one of them");
   }
-  if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
 }
 

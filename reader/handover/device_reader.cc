@@ -12,6 +12,7 @@
 #include <boost/circular_buffer.hpp>
 
 #include "format/moved_from.h"
+#include "format/text/out_of_range.h"
 #include "format/try.h"
 #include "reader/handover/requests.h"
 #include "reader/memory/batch_access.h"
@@ -29,11 +30,6 @@ using Outcome = Result<std::optional<DeviceBatch>>;
 constexpr std::uint32_t kMostSlabs = 64;
 /// Poll interval for changes that nobody signals.
 constexpr std::chrono::milliseconds kRetry{1};
-
-Result<void> check(const char* name, std::uint32_t value) {
-  if (value >= 1 && value <= kMostSlabs) return {};
-  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + " is out of range: 1 to 64");
-}
 
 }  // namespace
 
@@ -293,13 +289,9 @@ void DeviceReader::Impl::stop() {
 
 Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {
   if (const std::optional<Error> failed = reader.error(); failed.has_value()) return *failed;
-  DOVETAIL_TRY(check("prefetch", options.prefetch));
-  DOVETAIL_TRY(check("max_held", options.max_held));
-  if (options.device < -1) {
-    return Error(Errc::invalid_option,
-                 "device = " + std::to_string(options.device) +
-                     " is out of range: give a CUDA device number, from 0, or -1 for the current device");
-  }
+  DOVETAIL_TRY(format::check_range("prefetch", options.prefetch, 1u, kMostSlabs));
+  DOVETAIL_TRY(format::check_range("max_held", options.max_held, 1u, kMostSlabs));
+  DOVETAIL_TRY(format::check_device(options.device));
   Result<std::shared_ptr<detail::DeviceRing>> ring =
       detail::DeviceRing::make(options.device, options.prefetch + options.max_held, reader.slab_bytes());
   if (!ring.has_value()) return ring.error();

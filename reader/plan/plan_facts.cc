@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "format/text/out_of_range.h"
 #include "format/try.h"
 #include "reader/plan/hash_words.h"
 #include "reader/plan/lane_runs.h"
@@ -21,9 +22,7 @@ constexpr std::uint64_t kOrderIdTag = 0x6F72646572;  // "order"
 // A lane stores each run of an uncommon length, so the number that a manifest can cause is bounded.
 constexpr std::uint64_t kMaxOddRuns = std::uint64_t{1} << 28;
 
-Error out_of_range(const std::string& field, std::uint64_t value, const std::string& allowed) {
-  return Error(Errc::invalid_option, field + " = " + std::to_string(value) + " is out of range: " + allowed);
-}
+using format::out_of_range;
 
 std::string one_to(std::uint64_t last) {
   return "1 to " + std::to_string(last) + " are allowed";
