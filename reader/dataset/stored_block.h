@@ -13,6 +13,7 @@
 #include "format/block_decoder.h"
 #include "format/layout.h"
 #include "reader/dataset/shard_file.h"
+#include "reader/storage/storage.h"
 
 namespace dovetail::detail {
 
@@ -54,5 +55,25 @@ Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView he
 /// Checks such a block that is encoded, and decodes it to `record`, which has the size of the
 /// record. Errors: as `decode_stored`.
 Result<void> decode_single(const ShardFile& shard, std::size_t block, ByteView stored, std::span<std::byte> record);
+
+/// Calls `check` for a block that was read to `into`, with the result `read`. A block that fails,
+/// or could not be read, is read once more by itself, past the page cache, and counted in
+/// `retried`. Bits also flip in memory and in transfers, so only a block that fails twice counts as
+/// damaged. A read that the storage has abandoned is not repeated.
+/// Errors: those of the last read or check, with file and offset.
+template <class Check, class Count>
+auto check_twice(const ShardFile& shard, std::size_t block, const Result<void>& read, ReadInto into, Storage& storage,
+                 Count& retried, const Check& check) -> decltype(check()) {
+  using Checked = decltype(check());
+  const std::uint64_t offset = shard.blocks()[block].offset;
+  Checked checked = read.has_value() ? check() : Checked(read.error());
+  if (!checked.has_value() && !storage.gave_up(checked.error())) {
+    ++retried;
+    const Result<void> again = storage.read_again(shard.file(), offset, into);
+    checked = again.has_value() ? check() : Checked(again.error());
+  }
+  if (!checked.has_value()) return checked.error().at(shard.file().path(), offset);
+  return checked;
+}
 
 }  // namespace dovetail::detail

@@ -142,29 +142,20 @@ LoadedRun::Filled LoadedRun::fill(std::size_t piece, const Result<void>& read, s
   const RunPiece& of = pieces_[piece];
   Filled filled;
   for (std::size_t block = of.first_block; block < of.end_block; ++block) {
-    Result<void> done = read;
-    if (done) done = fill_block(of, block, stored);
     const format::IndexEntry& entry = file->blocks()[block];
-    if (!done && (read || !storage.gave_up(read.error()))) {
-      // Bits also flip in memory and in transfers, so only a block that fails twice counts as
-      // damaged.
-      ++filled.retried_reads;
-      const auto into = stored.subspan(static_cast<std::size_t>(entry.offset - of.file_offset),
-                                       static_cast<std::size_t>(stored_bytes(*file, block)));
-      done = storage.read_again(file->file(), entry.offset, ReadInto{into});
-      if (done) done = fill_block(of, block, stored);
-    }
+    const auto of_block = stored.subspan(static_cast<std::size_t>(entry.offset - of.file_offset),
+                                         static_cast<std::size_t>(stored_bytes(*file, block)));
+    const Result<void> done = check_twice(*file, block, read, ReadInto{of_block}, storage, filled.retried_reads,
+                                          [&] { return fill_block(of, block, of_block); });
     if (done) continue;
     const std::uint64_t first_id = run.first_id - run.first_record + file->first_record(block);
-    filled.damage.push_back({block, first_id, entry.records, done.error().at(file->file().path(), entry.offset)});
+    filled.damage.push_back({block, first_id, entry.records, done.error()});
   }
   return filled;
 }
 
-Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std::span<std::byte> stored) {
+Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, ByteView of_block) {
   const format::IndexEntry& entry = file->blocks()[block];
-  const ByteView of_block = stored.subspan(static_cast<std::size_t>(entry.offset - piece.file_offset),
-                                           static_cast<std::size_t>(stored_bytes(*file, block)));
   // The index is checked by its sums only, but the memory is sized for records of one size.
   if (rules_.record_bytes != 0 && entry.raw_bytes != std::uint64_t{entry.records} * rules_.record_bytes) {
     return Error(Errc::index_mismatch, "records are not all of " + std::to_string(rules_.record_bytes) + " bytes");

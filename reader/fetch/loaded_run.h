@@ -89,9 +89,8 @@ class LoadedRun {
     std::vector<DamagedBlock> damage;
     std::uint32_t retried_reads = 0;
   };
-  /// Checks and decodes a piece in `stored`; `read` is the result of reading the piece. A block
-  /// that fails, or could not be read, is read once more by itself, past the page cache, before it
-  /// counts as damaged. A read that the storage has abandoned is not repeated.
+  /// Checks and decodes a piece in `stored`, block by block as `check_twice`; `read` is the result
+  /// of reading the piece.
   Filled fill(std::size_t piece, const Result<void>& read, std::span<std::byte> stored, Storage& storage);
 
   /// The run in a form that can be dealt. Needs: all pieces are filled.
@@ -121,7 +120,7 @@ class LoadedRun {
  private:
   void lay_out_sized(const ShardFile& of) noexcept;
   void lay_out_row(const ShardFile& of) noexcept;
-  Result<void> fill_block(const RunPiece& piece, std::size_t block, std::span<std::byte> stored);
+  Result<void> fill_block(const RunPiece& piece, std::size_t block, ByteView of_block);
   /// Notes the places of the records of a block. For a partial run, only those of records in the
   /// run.
   void note(std::size_t block, const format::BlockRecords& records);

@@ -29,13 +29,9 @@ void check_record(RowRead& read, Storage& storage) {
     const ReadInto into = read.destination();
     return check_single(*read.file, read.block, into.first, into.second);
   };
-  Result<void> good = read.read.has_value() ? check() : read.read;
-  if (!good.has_value() && !storage.gave_up(good.error())) {
-    ++read.retried;
-    good = storage.read_again(read.file->file(), read.offset(), read.destination());
-    if (good.has_value()) good = check();
-  }
-  if (!good.has_value()) read.damage = good.error().at(read.file->file().path(), read.offset());
+  const Result<void> good =
+      check_twice(*read.file, read.block, read.read, read.destination(), storage, read.retried, check);
+  if (!good.has_value()) read.damage = good.error();
 }
 
 Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::uint64_t record,
@@ -47,15 +43,7 @@ Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::
     DOVETAIL_ASSIGN(const format::BlockRecords records, decode_stored(file, block, stored, decoded));
     return records[static_cast<std::uint32_t>(record - file.first_record(block))];
   };
-  Result<ByteView> found = read.has_value() ? decode() : Result<ByteView>(read.error());
-  if (!found.has_value() && !storage.gave_up(found.error())) {
-    ++counts.retried_reads;
-    const std::uint64_t offset = file.blocks()[block].offset;
-    const Result<void> again = storage.read_again(file.file(), offset, ReadInto{stored});
-    found = again.has_value() ? decode() : Result<ByteView>(again.error());
-  }
-  if (!found.has_value()) return found.error().at(file.file().path(), file.blocks()[block].offset);
-  return found;
+  return check_twice(file, block, read, ReadInto{stored}, storage, counts.retried_reads, decode);
 }
 
 }  // namespace dovetail::detail

@@ -47,13 +47,12 @@ struct RowRead {
   }
 };
 
-/// Checks a placed record, and decodes it into its row if it is encoded. A block that fails is read
-/// once more, past the page cache, before it counts as damaged.
+/// Checks a placed record as `check_twice`, and decodes it into its row if it is encoded.
 /// Threads: any.
 void check_record(RowRead& read, Storage& storage);
 
-/// Checks and decodes a block that was read, and finds one of its records. A block that fails is
-/// read once more, as above. The result lies in `stored` or in `decoded`.
+/// Checks and decodes a block that was read, as `check_twice`, and finds one of its records. The
+/// result lies in `stored` or in `decoded`.
 Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::uint64_t record,
                                  const Result<void>& read, std::span<std::byte> stored, std::vector<std::byte>& decoded,
                                  Storage& storage, FillCounts& counts);
