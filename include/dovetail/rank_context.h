@@ -30,9 +30,10 @@ struct DOVETAIL_EXPORT RankContext {
   ///   only in a job step of more than one task, or if no other set is present;
   /// - PMI: `PMI_RANK`, `PMI_SIZE`, `MPI_LOCALRANKID`, `MPI_LOCALNRANKS`.
   ///
-  /// Without any set: rank 0 of 1. The local numbers may both be missing: local rank 0 of 1. Under
-  /// Slurm the local world is what the step's `SLURM_STEP_TASKS_PER_NODE` gives for node
-  /// `SLURM_NODEID`, else `SLURM_NTASKS_PER_NODE`, else the local rank plus one.
+  /// Without any set: rank 0 of 1. The local numbers may both be missing: local rank 0 of 1. Where
+  /// only the local world is missing, it is the local rank plus one. Under Slurm it is what the
+  /// step's `SLURM_STEP_TASKS_PER_NODE` gives for node `SLURM_NODEID`, else
+  /// `SLURM_NTASKS_PER_NODE`, else the same.
   /// Errors: `invalid_option` for a set that is incomplete, not numeric, or out of range; the
   ///         message names the variable.
   static Result<RankContext> from_environment();

@@ -73,8 +73,9 @@ Result<RankContext> read_rank_and_world(const Lookup& lookup, const Names& names
   return context;
 }
 
-// Both local numbers must be set, or neither: launchers that start one process per node leave them
-// out.
+// Launchers that start one process per node leave both local numbers out. Many that set the
+// variables of torchrun leave out only the local world. It is then the least possible number, as
+// under Slurm.
 Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
   auto context = read_rank_and_world(lookup, names);
   if (!context) return context;
@@ -82,12 +83,13 @@ Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
   const bool has_world = lookup(names.local_world).has_value();
   if (!has_rank && !has_world) return context;
   if (!has_rank) return missing_variable(names.local_rank, names.local_world, names.launcher);
-  if (!has_world) return missing_variable(names.local_world, names.local_rank, names.launcher);
 
-  DOVETAIL_ASSIGN(auto local_world, read_number(lookup, names.local_world, 1, std::uint64_t{context->world} + 1));
-  DOVETAIL_ASSIGN(auto local_rank, read_number(lookup, names.local_rank, 0, local_world));
-  context->local_rank = local_rank;
-  context->local_world = local_world;
+  if (has_world) {
+    DOVETAIL_ASSIGN(context->local_world, read_number(lookup, names.local_world, 1, std::uint64_t{context->world} + 1));
+  }
+  const std::uint32_t limit = has_world ? context->local_world : context->world;
+  DOVETAIL_ASSIGN(context->local_rank, read_number(lookup, names.local_rank, 0, limit));
+  if (!has_world) context->local_world = context->local_rank + 1;
   return context;
 }
 
