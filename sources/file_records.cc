@@ -5,6 +5,7 @@
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
 #include "sources/detect.h"
+#include "sources/example_builder.h"
 #include "sources/openers.h"
 #include "sources/scanned_file.h"
 #include "sources/shard_records.h"
@@ -34,6 +35,37 @@ class TfrecordCutter {
   format::TfrecordScanner scanner_;
 };
 
+constexpr char kText[] = "text";  // the feature that a line becomes
+
+/// An Example for each line.
+class LineExamples final : public FileRecords {
+ public:
+  LineExamples(std::string path, std::unique_ptr<ScannedFile<LineScanner>> lines, std::uint32_t max_record_bytes)
+      : path_(std::move(path)), lines_(std::move(lines)), builder_(max_record_bytes) {}
+
+  Result<std::optional<ByteView>> next() override {
+    too_large_ = false;
+    DOVETAIL_ASSIGN(const auto line, lines_->next());
+    if (!line) return std::nullopt;
+    builder_.begin();
+    builder_.add_bytes(kText, *line);
+    auto example = builder_.finish();
+    if (example) return *example;
+    too_large_ = true;
+    const std::string number = std::to_string(lines_->scanner().records());
+    return Error(example.error().code(), "line " + number + ": " + example.error().detail()).at(path_, place().offset);
+  }
+
+  RecordPlace place() const override { return lines_->place(); }
+  bool goes_on() const override { return too_large_ || lines_->goes_on(); }
+
+ private:
+  std::string path_;
+  std::unique_ptr<ScannedFile<LineScanner>> lines_;
+  ExampleBuilder builder_;
+  bool too_large_ = false;  // only the current line is too large
+};
+
 }  // namespace
 
 RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept {
@@ -55,9 +87,21 @@ FileOpener make_tfrecord_opener(const SourceOptions& options) {
 }
 
 FileOpener make_lines_opener(const SourceOptions& options) {
-  return {.open = [max = options.max_record_bytes](std::size_t /*file*/, SourceFile bytes, Compression compression) {
-    return scan_file(std::move(bytes), compression, LineScanner(max));
-  }};
+  const std::uint32_t max = options.max_record_bytes;
+  if (options.records != RecordForm::example) {
+    return {.open = [max](std::size_t /*file*/, SourceFile bytes, Compression compression) {
+      return scan_file(std::move(bytes), compression, LineScanner(max));
+    }};
+  }
+  FileOpener opener{.makes_examples = true};
+  opener.open = [max](std::size_t /*file*/, SourceFile bytes,
+                      Compression compression) -> Result<std::unique_ptr<FileRecords>> {
+    std::string path = bytes.path();
+    DOVETAIL_ASSIGN(auto lines, open_scanned(std::move(bytes), compression, LineScanner(max)));
+    return std::make_unique<LineExamples>(std::move(path), std::move(lines), max);
+  };
+  opener.schema = [] { return Schema{.columns = {{.name = kText, .dtype = Dtype::bytes}}}; };
+  return opener;
 }
 
 }  // namespace dovetail::detail

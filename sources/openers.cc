@@ -51,10 +51,13 @@ Result<FileOpener> make_opener(const SourceListing& listing, const SourceOptions
       return make_idx_opener(listing, options);
     case SourceFormat::jsonl:
       return make_json_opener(options);
-    case SourceFormat::tfrecord:
     case SourceFormat::lines:
-      if (options.records == RecordForm::example) return has_no(listing, "parts for an Example");
-      return listing.format == SourceFormat::lines ? make_lines_opener(options) : make_tfrecord_opener(options);
+      return make_lines_opener(options);
+    case SourceFormat::tfrecord:
+      if (options.records == RecordForm::example) {
+        return has_no(listing, "parts for an Example; leave out --records: a record stays as it is, also an Example");
+      }
+      return make_tfrecord_opener(options);
     case SourceFormat::dovetail:
       return make_shard_opener(listing, options);
     case SourceFormat::detect:

@@ -67,9 +67,11 @@ Result<FileOpener> make_shard_opener(const SourceListing& listing, const SourceO
 ///         form; those of `TarReader`. After an error of a single record, the next one can be read.
 FileOpener make_tar_opener(const SourceOptions& options);
 
-/// Reads the records of TFRecords, checked against the index beside a file if there is one, or the
-/// lines of texts: the unchanged bytes.
+/// Reads the records of TFRecords, checked against the index beside a file if there is one: the
+/// unchanged bytes.
 FileOpener make_tfrecord_opener(const SourceOptions& options);
+
+/// Reads the lines of texts. For Examples a line is the feature `text`.
 FileOpener make_lines_opener(const SourceOptions& options);
 
 }  // namespace dovetail::detail

@@ -53,7 +53,8 @@ enum class RecordForm : std::uint8_t {
   automatic,
   /// The bytes as they are in the source.
   raw,
-  /// A `tf.train.Example` with one feature per part, or per member of an object of JSON.
+  /// A `tf.train.Example` with one feature per part, or per member of an object of JSON. A line of
+  /// text is the feature `text`.
   example,
 };
 

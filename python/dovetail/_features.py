@@ -143,8 +143,12 @@ class FeaturesReport:
 
 def without_schema(dataset: Dataset) -> str:
     """What is wrong with a dataset that names no schema, and what mends it."""
-    if dataset.features(max_records=1).json_objects:
+    report = dataset.features(max_records=1)
+    if report.json_objects:
         return ("the records are JSON, which has no columns; convert the JSON lines again with --records example, or "
                 "`dovetail cat OLD | dovetail convert - --records example --to NEW`")
+    if report.records and not report.examples:
+        return ("the records are no tf.train.Examples, which columns need; give map= and its columns, or convert lines "
+                "of text again with --records example, for the column text")
     return ("the dataset names no schema, or not the same in all shards; give one: `dovetail inspect PATH --features` "
             "prints it, and `dovetail convert --schema infer` stores it")

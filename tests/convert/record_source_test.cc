@@ -207,6 +207,24 @@ TEST_F(RecordSourceTest, TakesAnythingForLinesWhereThatIsSaid) {
   EXPECT_THAT(read_source(root_ + "/b", {.format = SourceFormat::lines}).value(), IsEmpty());
 }
 
+TEST_F(RecordSourceTest, MakesExamplesOfLinesIfAsked) {
+  put("text", "one\r\n\ntwo\n");
+  const SourceOptions options{.records = RecordForm::example};
+  const RecordSource source = RecordSource::open(root_ + "/text", options).value();
+  EXPECT_TRUE(source.makes_examples());
+  EXPECT_EQ(source.record_type(), "example");
+  EXPECT_EQ(to_text(source.schema().value()), "text:bytes");
+  EXPECT_THAT(read_texts(root_ + "/text", options), ElementsAre("text=<one>", "text=<>", "text=<two>"));
+
+  SourceOptions limited = options;
+  limited.max_record_bytes = 20;  // of the Example, which is longer than its text
+  put("text", "a\n0123456789\nb\n");
+  EXPECT_THAT(read_source(root_ + "/text", limited),
+              Fails(Errc::record_too_large).in(root_ + "/text").at(2u).saying("line 2: "));
+  limited.on_error = OnError::skip;
+  EXPECT_THAT(read_texts(root_ + "/text", limited), ElementsAre("text=<a>", "text=<b>"));
+}
+
 TEST_F(RecordSourceTest, ReadsLinesThatSpanPieces) {
   Records lines;
   std::string text;

@@ -35,6 +35,11 @@ TEST_F(TfrecordSourceTest, TellsPlainGzipAndZlibByContent) {
   }
 }
 
+TEST_F(TfrecordSourceTest, KeepsRecordsAsTheyAreAndSaysSo) {
+  EXPECT_THAT(RecordSource::open(put(plain_), {.records = RecordForm::example}),
+              Fails(Errc::invalid_option).saying("leave out --records: a record stays as it is"));
+}
+
 // 0x8B1F and 0x88B1F are lengths whose first bytes are those of gzip; 0x9C78 begins like zlib.
 TEST_F(TfrecordSourceTest, IsNotMisledByLengthsThatLookLikeCompression) {
   for (const std::size_t size : {0x8B1Fu, 0x88B1Fu, 0x9C78u, 0x0178u}) {

@@ -446,7 +446,11 @@ class ColumnTest(ModuleTest):
         reader = self.open_reader(self.path("named"), batch=8, columns=True, order="sequential")
         np.testing.assert_array_equal(reader.next()["x"], range(8))
         self.assertEqual(dovetail.Dataset(self.path("named")).schema, "x:i64")
+        with dovetail.DatasetWriter(self.path("unnamed")) as writer:
+            writer.append(dovetail.example(x=1))
         with self.assertRaisesRegex(ValueError, "names no schema.*inspect PATH --features.*--schema infer"):
+            self.open_reader(self.path("unnamed"), columns=True)
+        with self.assertRaisesRegex(ValueError, "no tf.train.Examples.*map=.*lines of text again with --records ex"):
             self.open_reader(self.make_dataset(), columns=True)
         with dovetail.DatasetWriter(self.path("lines")) as writer:
             writer.append(b'{"x": 1}')
