@@ -167,13 +167,14 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
     const std::uint64_t most_parts = 2 * parts;
     const std::uint64_t least = std::min(round_up(std::max(batch.least + row, batch.least_held), kSlotAlignment),
                                          (UINT64_MAX - block_bytes) / most_parts);
-    return Error(Errc::budget_too_small,
-                 "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
-                     std::to_string(shares.slots) + " slots" +
-                     (decoders > 0 ? ", the memory of " + std::to_string(decoders) + " column decoders" : "") +
-                     " and one block; " + std::to_string(most_parts * least + block_bytes) +
-                     (columns == nullptr ? " are enough for one record per slot"
-                                         : " are enough for the fixed part of the columns"));
+    return Error(
+        Errc::budget_too_small,
+        "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " + std::to_string(shares.slots) +
+            (options.replay > 0 ? " slots" : " slots (prefetch + max_held)") +
+            (decoders > 0 ? ", the memory of " + std::to_string(decoders) + " column decoders" : "") +
+            " and one block; " + std::to_string(most_parts * least + block_bytes) +
+            (columns == nullptr ? " are enough for one record per slot"
+                                : " are enough for the fixed part of the columns; a smaller batch needs less"));
   }
   shares.slab_bytes = shares.slot_bytes;
   // Batches share a slot only if it has room for their largest records, and no record is read

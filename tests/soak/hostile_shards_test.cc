@@ -118,7 +118,7 @@ TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {
     std::uint32_t pool;
     const char* note;
   };
-  for (const Case& run : {Case{16 * kMiB, 96, 256, "cannot hold 4 slots and one block"},
+  for (const Case& run : {Case{16 * kMiB, 96, 256, "cannot hold 4 slots (prefetch + max_held) and one block"},
                           Case{200 * kMiB, 96, 256, "1342177280 of them for the pool"},
                           Case{300 * kMiB, 1, 256, "lower pool"}, Case{300 * kMiB, 1, 40, "rows 384"},
                           Case{300 * kMiB, 2, 4, "rows 384"}, Case{900 * kMiB, 96, 64, "rows 384"}}) {
