@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence
 
 from dovetail import _dovetail, _html
 from dovetail._errors import usage_error
@@ -43,7 +43,7 @@ class Reader:
         local_rank, local_world: the same among the processes of this node, which share its cores.
         order, tail, seed, assign, replicate, lanes, open_runs, pool, sticky, mix, mix_stop: see `Plan`.
         columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64". True
-            uses the schema that the dataset's writer named.
+            uses the schema that the dataset's writer named, and a list of names those columns of it.
         map: fills the rows of `columns` from records of any kind: a function of a `Record`, which returns a dict of
             columns by name. It runs on the threads of the reader, at most one call per batch at a time, so raise
             `prefetch` for many threads. Code that releases the interpreter lock, as PIL and NumPy do, runs at the
@@ -94,7 +94,7 @@ class Reader:
                  local_rank: int | None = None, local_world: int | None = None, order: str = "shuffle",
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,
                  open_runs: int | None = None, pool: int | None = None, sticky: bool = False, mix: _Mix | None = None,
-                 mix_stop: str | int | None = None, columns: str | bool | None = None,
+                 mix_stop: str | int | None = None, columns: str | bool | Sequence[str] | None = None,
                  map: Callable[[Record], Any] | None = None,
                  map_batch: Callable[[list[Record]], Any] | None = None, outputs: str = "columns", epochs: int = 0,
                  state: _State | None = None, on_damage: str = "fail", on_hung_read: str = "wait",
@@ -103,10 +103,14 @@ class Reader:
                  decode_threads: int | None = None, registration: str = "preferred", device: int | None = None,
                  huge_pages: str = "automatic", metrics: _Path | None = None) -> None:
         opened = _open(dataset)
-        if columns is True:
-            columns = opened.schema
-            if columns is None:
-                raise usage_error("columns=True: " + without_schema(opened))
+        names = columns if isinstance(columns, (list, tuple)) else None
+        if names is not None and not names:
+            raise TypeError(f"columns={columns!r} names no column; without columns a reader gives bytes")
+        if columns is True or names is not None:
+            schema = opened.schema
+            if schema is None:
+                raise usage_error(f"columns={columns!r}: " + without_schema(opened))
+            columns = schema if names is None else _dovetail.pick_columns(schema, names)
         if outputs == "objects":
             function = map if map is not None else map_batch
             if columns or function is None or (map is not None and map_batch is not None):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from dovetail import _html
 from dovetail._columns import Ragged, Texts
@@ -139,7 +139,7 @@ def _series(column: npt.NDArray[Any] | Ragged | Texts | list[Any]) -> Any:
     return column if isinstance(column, list) else column.copy()
 
 
-def _batches(dataset: Dataset, columns: str | bool | None) -> Iterator[Batch]:
+def _batches(dataset: Dataset, columns: str | bool | Sequence[str] | None) -> Iterator[Batch]:
     """All records in their order. The last rows of the last batch may be empty."""
     if len(dataset) == 0:
         return
@@ -151,7 +151,8 @@ def _batches(dataset: Dataset, columns: str | bool | None) -> Iterator[Batch]:
         yield from reader
 
 
-def dataset_frame(self: Dataset, columns: str | bool | None = None, max_records: int | None = None) -> Any:
+def dataset_frame(self: Dataset, columns: str | bool | Sequence[str] | None = None,
+                  max_records: int | None = None) -> Any:
     """Reads records in their order into a `pandas.DataFrame`, with the record ids as its index.
 
     See `Batch.to_pandas` for what its columns hold. All records must fit the memory. Without records there are no

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <pybind11/stl.h>
 
+#include "format/text/utf8.h"
 #include "format/words/plan_words.h"
 #include "format/words/reader_words.h"
 #include "python/src/arguments.h"
@@ -84,10 +86,12 @@ void set_metrics(ReaderOptions& options, const char* name, py::handle given) {
   options.metrics = std::filesystem::absolute(to_path(name, given)).string();  // a seek reopens it
 }
 
+constexpr std::size_t kMostShown = 500;  // of a schema, in a message
+
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {
   if (!py::isinstance<py::str>(given)) {
-    throw py::type_error("columns must be True or one text, such as \"image:u8[28,28], label:i64\", not " +
-                         type_name(given));
+    throw py::type_error("columns must be True, a list of names, or one text, such as " +
+                         std::string("\"image:u8[28,28], label:i64\", not ") + type_name(given));
   }
   const auto text = to_option<std::string>(name, given);
   if (text == "all") refuse("columns=\"all\": True takes all columns that the dataset names");
@@ -163,6 +167,19 @@ py::dict to_dict(const PlanOptions& options) {
                          ? py::object(py::int_(options.mix.steps))
                          : py::object(py::str(std::string(format::word_of(kStops, options.mix.stop))));
   return dict;
+}
+
+std::string pick_columns(const std::string& schema, const py::sequence& names) {
+  const Schema all = parse_schema(schema).value();
+  Schema picked;
+  for (const py::handle given : names) {
+    const std::string name = to_utf8("a name in columns", given);
+    const std::optional<std::size_t> place = all.find(name);
+    if (!place)
+      refuse("the dataset names no column \"" + name + "\"; it has: " + format::shortened(schema, kMostShown));
+    picked.columns.push_back(all.columns[*place]);
+  }
+  return to_text(picked);
 }
 
 Position to_position(const py::object& epoch, const py::object& step) {

@@ -2,6 +2,8 @@
 // Converts Python's keyword arguments to options of the library.
 #pragma once
 
+#include <string>
+
 #include <pybind11/pybind11.h>
 
 #include <dovetail/plan.h>
@@ -22,6 +24,10 @@ void need_batch(const pybind11::dict& given);
 
 /// The options by name, in the form in which they are given.
 pybind11::dict to_dict(const PlanOptions& options);
+
+/// The columns of a schema that have these names, in the order of the names.
+/// Errors: TypeError for what is no text; `invalid_option` names a column that the schema lacks.
+std::string pick_columns(const std::string& schema, const pybind11::sequence& names);
 
 /// The place of a batch. Errors: TypeError, `invalid_option`.
 Position to_position(const pybind11::object& epoch, const pybind11::object& step);

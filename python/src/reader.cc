@@ -405,6 +405,7 @@ void bind_reader(py::module_& module) {
 
   module.def("close_all_readers", close_all_readers);
   module.def("environment_ranks", environment_ranks);
+  module.def("pick_columns", pick_columns, py::arg("schema"), py::arg("names"));
 }
 
 }  // namespace dovetail::python

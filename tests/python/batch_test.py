@@ -458,10 +458,28 @@ class ColumnTest(ModuleTest):
             self.open_reader(self.path("lines"), columns=True)
         with self.assertRaisesRegex(ValueError, "True takes all columns"):  # the command has --columns all
             self.open_reader(self.path("named"), columns="all")
-        with self.assertRaisesRegex(TypeError, 'one text, such as "image:u8.*, not list'):
-            self.open_reader(self.path("named"), columns=["x"])
+        with self.assertRaisesRegex(TypeError, 'a list of names, or one text, such as "image:u8.*, not dict'):
+            self.open_reader(self.path("named"), columns={"x": "i64"})
         with self.assertRaisesRegex(KeyError, 'the batch has no column "y"; it has: x'):
             self.open_reader(self.path("named"), batch=8, columns=True).next()["y"]
+
+    def test_names_pick_columns_of_the_schema(self):
+        path = self.path("wide")
+        with dovetail.DatasetWriter(path, schema='x:i64=-1, "a b":bytes, y:f32[2]') as writer:
+            writer.extend(dovetail.example(**{"a b": b"t", "y": [i, 2]}) for i in range(8))
+        for names in (["a b", "x"], ("a b", "x")):
+            batch = self.open_reader(path, batch=8, columns=names).next()
+            self.assertEqual(batch.columns, ["a b", "x"])
+            self.assertEqual(list(batch["x"]), [-1] * 8)  # the fallback of the schema
+        self.assertEqual(list(dovetail.Dataset(path).to_pandas(columns=["y"]).columns), ["y"])
+        with self.assertRaisesRegex(ValueError, 'the dataset names no column "z"; it has: x:i64=-1, "a b":bytes, y:f'):
+            self.open_reader(path, columns=["x", "z"])
+        with self.assertRaisesRegex(TypeError, "names no column"):
+            self.open_reader(path, columns=[])
+        with self.assertRaisesRegex(TypeError, "a name in columns must be a string, not int"):
+            self.open_reader(path, columns=["x", 1])
+        with self.assertRaisesRegex(ValueError, "no tf.train.Examples"):
+            self.open_reader(self.make_dataset(), columns=["x"])
 
 
 if __name__ == "__main__":
