@@ -39,6 +39,7 @@ class Features {
     if (is_int(value)) return encoder_.add_int(name, to_int(name, value));
     if (PyNumber_Check(value.ptr()) != 0) return encoder_.add_float(name, to_float(name, value));
     if (py::isinstance<py::sequence>(value)) return add_list(name, value);
+    if (value.is_none()) refuse_type(name, "None is no value: leave out the feature; its column may have a fallback");
     refuse_type(name, "it must be bytes, a string, a number, a list of one of these, or an array");
   }
 
@@ -132,7 +133,7 @@ class Features {
     }
     for (const py::object& item : items) {
       if (is_bytes(item) || PyNumber_Check(item.ptr()) == 0)
-        refuse_type(name, "the list has items that are not numbers");
+        refuse_type(name, "the list has items that are not numbers; for several dimensions give a NumPy array");
     }
     if (std::all_of(items.begin(), items.end(), [](const py::object& item) { return is_int(item); })) {
       std::vector<std::int64_t> numbers;

@@ -118,6 +118,8 @@ class ExampleTest(ModuleTest):
         for beyond in (2**63, -2**63 - 1, [1, 2**63], 1e300, [0.5, -1e39], [1.5, 2**200]):
             with self.subTest(value=beyond):
                 self.assertRaisesRegex(dovetail.UsageError, 'feature "x"', dovetail.example, x=beyond)
+        self.assertRaisesRegex(TypeError, "None is no value: leave out the feature", dovetail.example, x=None)
+        self.assertRaisesRegex(TypeError, "for several dimensions give a NumPy array", dovetail.example, x=[[1], [2]])
         for wrong in ("\ud800", ["a", "\ud800"]):
             self.assertRaisesRegex(dovetail.UsageError, 'feature "x" is not UTF-8', dovetail.example, x=wrong)
         self.assertRaises(TypeError, dovetail.example, 1)
