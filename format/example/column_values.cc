@@ -76,7 +76,10 @@ bool count_values(const Column& column, const FeatureView& feature, std::uint64_
   count = feature.count;
   if (numbers || (column.dtype == Dtype::bytes && feature.kind == FeatureKind::bytes)) return true;
   if (feature.kind != FeatureKind::bytes) {
-    if (why != nullptr) *why = std::string(to_text(feature.kind)) + " cannot fill it";
+    const char* const takes = feature.kind == FeatureKind::floats ? "; f32 takes it" : "; i64 takes it";
+    if (why != nullptr) {
+      *why = std::string(to_text(feature.kind)) + " cannot fill " + std::string(to_text(column.dtype)) + takes;
+    }
     return false;
   }
   if (feature.count > 1) {
@@ -88,7 +91,10 @@ bool count_values(const Column& column, const FeatureView& feature, std::uint64_
   if (!values.next(bytes)) return true;  // an empty list
   count = bytes.size() / dtype_bytes(column.dtype);
   if (bytes.size() % dtype_bytes(column.dtype) == 0) return true;
-  if (why != nullptr) *why = std::to_string(bytes.size()) + " bytes, not a multiple of its dtype";
+  if (why != nullptr) {
+    *why = std::to_string(bytes.size()) + " bytes, not a multiple of " + std::string(to_text(column.dtype)) +
+           "; for texts the dtype is bytes";
+  }
   return false;
 }
 

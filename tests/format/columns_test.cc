@@ -345,10 +345,10 @@ TEST(ColumnsTest, ErrorsNameRowColumnAndByte) {
   expect("a", ints({1, 2, 3, -1}), "a number that does not fit u8");
   expect("a", bytes_list({"12345"}), "5 values, expected 4");
   expect("a", bytes_list({"1234", "1234"}), "a bytes_list of 2 values, expected 1");
-  expect("a", wire_field(2, wire_field(1, std::string(16, '\0'))), "float_list cannot fill it");
+  expect("a", wire_field(2, wire_field(1, std::string(16, '\0'))), "float_list cannot fill u8; f32 takes it");
   expect("b", ints({16777217}), "a number that does not fit f32");
-  expect("b", bytes_list({"123"}), "3 bytes, not a multiple of its dtype");
-  expect("c", ints({1}), "int64_list cannot fill it");
+  expect("b", bytes_list({"123"}), "3 bytes, not a multiple of f32; for texts the dtype is bytes");
+  expect("c", ints({1}), "int64_list cannot fill bytes; i64 takes it");
   expect("d", ints({1, 2, 3}), "3 values, expected a multiple of 2");
   EXPECT_THAT(error_of(decoder, wire_record(rest) + "\x0A"), HasSubstr("row 0: tf.train.Example: a length"));
 }
@@ -373,7 +373,8 @@ TEST(ColumnsTest, WholeNumbersFillFloatingColumnsOfAFixedSizeWhereTheyAreExact) 
   }
   for (const char* const schema : {"a:f16", "a:f32[*]", "a:f64[*]"}) {
     ColumnDecoder other = decoder_of(schema);
-    EXPECT_THAT(error_of(other, wire_record(wire_entry("a", ints({1})))), HasSubstr("int64_list cannot fill it"));
+    EXPECT_THAT(error_of(other, wire_record(wire_entry("a", ints({1})))),
+                HasSubstr("int64_list cannot fill " + std::string(schema, 2, 3) + "; i64 takes it"));
   }
 }
 
