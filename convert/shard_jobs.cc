@@ -137,7 +137,9 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
     }
     return meter.add(std::exchange(done, {}));
   };
-  cursor.watch([&meter] { return meter.cancelled(); });
+  // Polled while input is skipped, too, which may take long. A source may be opened for this range and
+  // be read for later ones; work on those is useless as well then.
+  cursor.watch([&meter, stopped] { return stopped() || meter.cancelled(); });
   auto moved = cursor.seek(begin);
   for (; moved && cursor.has_record() && cursor.place() < end; moved = cursor.advance()) {
     // Also checks before the first record, so that a conversion of one shard can be cancelled at
@@ -150,7 +152,7 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
     done.raw_bytes += cursor.record().size();
     DOVETAIL_TRY(take(cursor));
   }
-  if (!moved) return moved;
+  if (!moved) return stopped() ? Result<void>() : moved;
   return tell(std::min(end, cursor.line_bytes()));
 }
 

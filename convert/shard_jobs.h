@@ -39,7 +39,9 @@ struct ShardWork {
 };
 
 /// Passes the records at [begin, end) to `take`, and reports to the meter.
-/// Errors: those of cursor, `take` and meter.
+/// Needs:  what `stopped` and the meter refer to outlives the cursor. Once `stopped` returns true, it
+///         does so for later ranges, too.
+/// Errors: those of cursor, `take` and meter; none once `stopped` returns true.
 Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t end, ProgressMeter& meter,
                         const std::function<bool()>& stopped,
                         const std::function<Result<void>(const LineCursor& cursor)>& take);
@@ -50,7 +52,8 @@ Result<std::vector<std::unique_ptr<EncodePipeline>>> start_pipelines(const Shard
 /// Writes the shards that the tally does not have, each from its own range of the line.
 ///
 /// Threads take shards in groups, as many as the line has files: a thread must read a file from its
-/// beginning, so every further thread would read it once more.
+/// beginning, so every further thread would read it once more. Some threads share a file of JSON
+/// lines or CSV, in which records are skipped fast.
 /// Errors: see `convert`. Finished shards stay.
 Result<void> write_shards(const ShardWork& work);
 
