@@ -144,12 +144,11 @@ struct TarReader::State {
     // libarchive does not report a cut archive that has not even a header.
     const bool cut = reason.find("runcated") != std::string::npos || places.decoded_end() < kTarBlock;
     // Behind the first member, it is a damaged tar.
-    if (!cut && ::archive_format(tar.get()) == 0) {
-      return Error(Errc::malformed_input, "this is not a tar, or its first header is damaged (libarchive: " + reason +
-                                              "); give the folder if the records are single files")
-          .at(path, places.at(decoded_offset).offset);
-    }
-    return Error(cut ? Errc::truncated : Errc::malformed_input, "tar: " + reason)
+    const bool foreign = ::archive_format(tar.get()) == 0;
+    return Error(cut ? Errc::truncated : Errc::malformed_input,
+                 foreign ? "this is not a tar, or its first header is damaged or cut (libarchive: " + reason +
+                               "); give the folder if the records are single files"
+                         : "tar: " + reason)
         .at(path, places.at(decoded_offset).offset);
   }
 

@@ -371,8 +371,11 @@ class SourcesTest(CommandTest):
         for command in (("convert", image, "--to", self.path("t")), ("inspect", image), ("cat", image)):
             with self.subTest(command=command[0]):
                 self.assert_fails(USAGE, *command, says=says)
-        self.assert_fails(DAMAGED, "convert", image, "--from", "tar", "--to", self.path("t"),
-                          says=[image, "this is not a tar", "give the folder"])
+        icon = write_file(self.path("icon.jpg"), b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")  # shorter than a header
+        for file in (image, icon):
+            with self.subTest(file=file):
+                self.assert_fails(DAMAGED, "convert", file, "--from", "tar", "--to", self.path("t"),
+                                  says=[file, "this is not a tar", "give the folder"])
 
     def test_what_cannot_be_converted_says_what_to_do(self):
         lines = write_file(self.path("a.txt"), b"1\n")
