@@ -32,8 +32,8 @@ bool skips_fast(const InputLine& line) {
   return format == SourceFormat::jsonl || format == SourceFormat::csv;
 }
 
-// Returns the groups with a missing shard. There are as many groups as the part's share of the files,
-// or as threads that share a file.
+// Returns the groups with a missing shard. There are as many groups as the part's share of the
+// files, or as threads that share a file.
 std::vector<Group> unfinished_groups(const ShardWork& work) {
   const std::uint32_t first = work.tally->begin();
   const std::uint64_t shards = work.tally->end() - first;

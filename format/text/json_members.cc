@@ -82,7 +82,8 @@ bool names_fit(const json::object& object, std::size_t prefix) {
   });
 }
 
-// Only a nested member can have the name of another one. Hashes of the names suffice: of two that are equal by accident, one would be refused in 2^64.
+// Only a nested member can have the name of another one. Hashes of the names suffice: of two that
+// are equal by accident, one would be refused in 2^64.
 Result<void> check_names(const json::object& object) {
   if (std::none_of(object.begin(), object.end(), [](const auto& member) { return member.value().is_object(); })) {
     return {};

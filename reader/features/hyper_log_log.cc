@@ -44,8 +44,8 @@ double tau(double x) noexcept {
   return z / 3;
 }
 
-/// Copies the hashes whose rest behind their first bits is less than `bound`. Returns how many. Needs:
-/// a count of whole groups.
+/// Copies the hashes whose rest behind their first bits is less than `bound`. Returns how many.
+/// Needs: a count of whole groups.
 DOVETAIL_WIDE_VECTORS
 std::size_t copy_rare(const std::uint64_t* hashes, std::size_t count, unsigned first_bits, std::uint64_t bound,
                       std::uint64_t* rare) noexcept {
