@@ -119,11 +119,13 @@ class FeaturePass {
   void work(FailureGate& gate) {
     FeatureCollector collector;
     std::optional<std::uint64_t> without_features;
+    std::uint32_t share = 0;
     LineCursor cursor(line_);
-    cursor.watch(cancelled_);
-    for (std::uint32_t share = next_++; share < shares() && !gate.stops(share); share = next_++) {
+    // Polled while input is skipped, too, which may take long.
+    cursor.watch([&] { return gate.stops(share) || (cancelled_ && cancelled_()); });
+    for (share = next_++; share < shares() && !gate.stops(share); share = next_++) {
       if (auto read = read_share(cursor, share, gate, collector, without_features); !read) {
-        gate.fail(share, read.error());
+        if (!gate.stops(share)) gate.fail(share, read.error());
         break;
       }
     }
