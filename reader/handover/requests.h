@@ -78,8 +78,8 @@ struct AsyncRequest {
 ///
 /// `Delivered` are facts about the pieces given so far. Copying them must not throw.
 /// Threads: all public functions may be called from any thread.
-/// Errors:  if memory is short, a piece is neither lost nor delivered twice. Only a new request
-///          allocates.
+/// Errors:  if memory is short, no piece is lost. A piece comes twice only if its request began
+///          while an executor that throws had the piece before it. Only a new request allocates.
 template <class Owner, class Piece, class Delivered, class Mutex>
 class Requests : public std::enable_shared_from_this<Owner> {
  protected:
@@ -99,9 +99,10 @@ class Requests : public std::enable_shared_from_this<Owner> {
     owner().asked_locked();
     Delivered before = delivered_;
     if (Outcome outcome; owner().take_locked(outcome)) {
+      Completion completion{std::move(request), std::move(outcome), std::move(before), ended_++};
       lock.unlock();
       // Not by `completion_`: another thread might take it and run the executor's code.
-      return hand_over({std::move(request), std::move(outcome), std::move(before)});
+      return hand_over(std::move(completion));
     }
     cancel_with(request);
     request_ = std::move(request);
@@ -165,6 +166,7 @@ class Requests : public std::enable_shared_from_this<Owner> {
     std::shared_ptr<AsyncRequest> request;
     Outcome outcome;
     Delivered before;
+    std::uint64_t number = 0;  ///< Asynchronous requests that ended before it.
   };
 
   static boost::system::error_code aborted() { return boost::asio::error::operation_aborted; }
@@ -192,11 +194,12 @@ class Requests : public std::enable_shared_from_this<Owner> {
   /// Keeps the outcome of the asynchronous request for `complete`.
   void end_locked(Outcome outcome, Delivered before) noexcept {
     auto& request = std::get<std::shared_ptr<AsyncRequest>>(request_);
-    completion_.emplace(Completion{std::move(request), std::move(outcome), std::move(before)});
+    completion_.emplace(Completion{std::move(request), std::move(outcome), std::move(before), ended_++});
     has_completion_ = true;
     request_ = std::monostate();
   }
   void hand_over(Completion completion) noexcept {
+    const bool has_piece = completion.outcome.has_value();
     try {
       owner().handing_over(completion.outcome);
       AsyncRequest::complete(completion.request, std::move(completion.outcome));
@@ -204,7 +207,10 @@ class Requests : public std::enable_shared_from_this<Owner> {
       const Error failure = error_from(thrown);
       {
         const std::lock_guard lock(mutex_);
-        delivered_ = std::move(completion.before);
+        if (has_piece && completion.number < first_lost_) {  // executors may throw in any order
+          first_lost_ = completion.number;
+          delivered_ = std::move(completion.before);
+        }
         if (!error_.has_value()) error_ = failure;
         match_locked();  // a request may have been made meanwhile
       }
@@ -212,7 +218,9 @@ class Requests : public std::enable_shared_from_this<Owner> {
     }
   }
 
-  std::optional<Completion> completion_;  // waits for `complete`
+  std::optional<Completion> completion_;   // waits for `complete`
+  std::uint64_t ended_ = 0;                // asynchronous requests
+  std::uint64_t first_lost_ = UINT64_MAX;  // the first of them whose piece was not handed over
   // A relaxed load outside of the lock sees at least the stores of its own thread. `complete` and
   // `RankReader::kick` need no more. Stores of other threads are hints: the lock is taken after
   // them.

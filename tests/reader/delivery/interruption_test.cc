@@ -3,9 +3,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -44,6 +47,21 @@ struct StarvedAfterAQuestion : StarvedExecutor {
 
   detail::RankReader* engine;
   std::future<bool>* asked;
+};
+
+/// Calls a function of the test, and then has no memory.
+struct StarvedAfterACall : StarvedExecutor {
+  template <class Function>
+  void execute(Function /*function*/) const {
+    (*call)();
+    throw std::bad_alloc();
+  }
+  StarvedAfterACall require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+
+  const std::function<void()>* call;
 };
 
 class InterruptionTest : public test::SampleReaderTest {
@@ -124,6 +142,52 @@ TEST_F(InterruptionTest, AnExecutorWithoutMemoryEndsANextThatWaits) {
   signal.emit(asio::cancellation_type::all);
   ASSERT_TRUE(asked.valid());
   EXPECT_FALSE(asked.get());
+}
+
+TEST_F(InterruptionTest, ACancelledRequestWhoseExecutorHasNoMemoryTakesNoOtherBatchBack) {
+  GatedStorage* storage = nullptr;
+  const std::unique_ptr<detail::RankReader> engine = open_gated(options(1), storage);
+  storage->wait_for_withheld(1);
+  Rows rows;
+  const std::function<void()> ask = [&] {
+    storage->let_go(GatedStorage::Open::for_ever);
+    append_checked(engine->next().value().value(), kSampleShape, rows);
+  };
+  asio::cancellation_signal signal;
+  async_next(*engine, asio::bind_cancellation_slot(
+                          signal.slot(),
+                          asio::bind_executor(StarvedAfterACall{{}, &ask},
+                                              [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); })));
+  signal.emit(asio::cancellation_type::all);
+  EXPECT_EQ(rows.size(), 25u);
+  EXPECT_TRUE(engine->error().has_value());
+  EXPECT_EQ(engine->state().position().step, 1u) << "the batch of the other request was delivered";
+}
+
+TEST_F(InterruptionTest, TwoExecutorsWithoutMemoryLoseNoBatchWhicheverThrowsFirst) {
+  GatedStorage* storage = nullptr;
+  const std::unique_ptr<detail::RankReader> engine = open_gated(options(1), storage);
+  storage->let_go(GatedStorage::Open::for_ever);
+  while (engine->stats().waiting_for_consumer == std::chrono::nanoseconds(0)) std::this_thread::yield();
+  const auto alive = std::make_shared<int>();
+  const auto fails = [](boost::system::error_code, std::optional<Batch>) { ADD_FAILURE(); };
+  std::promise<void> began;
+  const std::function<void()> second = [&] {
+    began.set_value();
+    while (!engine->error().has_value()) std::this_thread::yield();
+  };
+  std::thread other;
+  const std::function<void()> first = [&] {
+    other = std::thread([&, alive] {
+      async_next(*engine, asio::bind_executor(StarvedAfterACall{{}, &second},
+                                              [alive](boost::system::error_code, std::optional<Batch>) {}));
+    });
+    began.get_future().wait();
+  };
+  async_next(*engine, asio::bind_executor(StarvedAfterACall{{}, &first}, fails));
+  other.join();
+  while (alive.use_count() > 1) std::this_thread::yield();
+  EXPECT_EQ(engine->state().position().step, 0u) << "a reader that continues from here delivers both batches";
 }
 
 TEST_F(InterruptionTest, RunningOutOfPatienceAtAnyTimeLosesNoBatch) {
