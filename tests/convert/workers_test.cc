@@ -9,6 +9,7 @@
 
 #include "convert/shard_jobs.h"
 #include "tests/support/fails.h"
+#include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
 
 namespace dovetail::detail {
