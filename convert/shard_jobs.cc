@@ -137,8 +137,8 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
     }
     return meter.add(std::exchange(done, {}));
   };
-  // Polled while input is skipped, too, which may take long. A source may be opened for this range and
-  // be read for later ones; work on those is useless as well then.
+  // Polled while input is skipped, too, which may take long. A source that is opened for this range
+  // may serve later ones. These are useless as well then.
   cursor.watch([&meter, stopped] { return stopped() || meter.cancelled(); });
   auto moved = cursor.seek(begin);
   for (; moved && cursor.has_record() && cursor.place() < end; moved = cursor.advance()) {

@@ -39,8 +39,8 @@ struct ShardWork {
 };
 
 /// Passes the records at [begin, end) to `take`, and reports to the meter.
-/// Needs:  what `stopped` and the meter refer to outlives the cursor. Once `stopped` returns true, it
-///         does so for later ranges, too.
+/// Needs:  what `stopped` and the meter refer to outlives the cursor. Once `stopped` returns true,
+///         it does so for later ranges, too.
 /// Errors: those of cursor, `take` and meter; none once `stopped` returns true.
 Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t end, ProgressMeter& meter,
                         const std::function<bool()>& stopped,

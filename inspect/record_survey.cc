@@ -62,8 +62,8 @@ Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& 
   return {};
 }
 
-/// Whether only reading the block shows the sizes of its records. The index of a TFRecord, which has
-/// no tables, has only the smallest and the largest of all.
+/// Whether only reading the block shows the sizes of its records. The index of a TFRecord has no
+/// tables, only the smallest and the largest size of all.
 bool needs_reading(const ShardDescription& shard, const BlockInfo& block) {
   if (shard.tfrecord) return block.records > 1 && shard.info.min_record_bytes != shard.info.max_record_bytes;
   return block.has_table;

@@ -63,7 +63,8 @@ std::size_t copy_rare(const std::uint64_t* hashes, std::size_t count, unsigned f
   return copied;
 }
 
-/// The same with the first halves of the hashes of floats. `rest` has the bits behind the first ones.
+/// The same with the first halves of the hashes of floats. `rest` is a mask of the bits behind the
+/// first ones.
 DOVETAIL_WIDE_VECTORS
 std::size_t copy_rare_halves(const float* values, std::size_t count, std::uint32_t rest, std::uint32_t bound,
                              std::uint32_t* rare) noexcept {

@@ -46,19 +46,20 @@ inline std::uint64_t key_of(double value) noexcept {
   return value != value ? 0x7FF8000000000000 : std::bit_cast<std::uint64_t>(value);
 }
 
-/// A hash of a float. Its first half, which decides nearly always, is a hash of 32 bits: a processor
-/// computes twice as many of these at once.
+/// The first half of the hash of a float. It decides nearly always. It has 32 bits because a
+/// processor computes twice as many of these at once.
 inline std::uint32_t first_half_of_hash(float value) noexcept {
   return mix_bits(float_bits(value));
 }
+/// The whole hash.
 inline std::uint64_t hash_of_half(std::uint32_t first) noexcept {
   return std::uint64_t{first} << 32 | mix_bits(~first);
 }
 inline std::uint64_t hash_of(float value) noexcept {
   return hash_of_half(first_half_of_hash(value));
 }
-/// The same hash if a float has the value. Needs: a value that is not finite, or within the range of
-/// a float.
+/// The same hash if a float has the value. Needs: a value that is not finite, or within the range
+/// of a float.
 inline std::uint64_t hash_of(double value) noexcept {
   const auto narrow = static_cast<float>(value);
   return static_cast<double>(narrow) == value || value != value ? hash_of(narrow) : mix_bits(key_of(value));

@@ -60,7 +60,7 @@ class SlotRows {
   /// bytes.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
   /// Removes the bytes of damaged rows. With `substitutes`, copies the nearest good row of the same
-  /// lane to each of them, as far as there is room, and marks it. Needs: the batch has all its rows.
+  /// lane to each of them, as far as there is room, and marks it. Needs: the batch has all rows.
   /// Damage is rare, so this may allocate and copy.
   Result<void> mend(bool substitutes);
 
