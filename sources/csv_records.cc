@@ -56,8 +56,7 @@ class CsvRecords final : public FileRecords {
   }
 
   Result<void> skip_to(std::uint64_t consumed) override {
-    if (!at_header_) rows_.skip_to(consumed);
-    return {};
+    return at_header_ ? Result<void>() : rows_.skip_to(consumed);
   }
   bool jumps_over_damage() const override { return true; }
 

@@ -20,31 +20,21 @@ Result<CsvRows> CsvRows::open(SourceFile file, Compression compression, const So
   return rows;
 }
 
-Result<std::optional<ByteView>> CsvRows::next_row() {
-  for (;; ++ignored_) {
-    auto row = records_->next();
-    if (!row || !*row) return row;
-    std::string_view text = as_chars(**row);
-    if (std::exchange(first_, false)) text = format::without_byte_order_mark(text);
-    if (!text.empty()) return as_bytes(text);
-  }
-}
-
-void CsvRows::skip_to(std::uint64_t consumed) {
-  if (!skipped_to_) skipped_to_ = next_row();
-  while (*skipped_to_ && **skipped_to_ && place().consumed < consumed) skipped_to_ = next_row();
-}
-
 Result<bool> CsvRows::next() {
   bad_row_ = false;
-  row_ = {};
-  auto row = skipped_to_ ? *std::exchange(skipped_to_, std::nullopt) : next_row();
-  if (!row) {
-    bad_row_ = records_->goes_on();
-    return row.error();
+  for (;;) {
+    auto row = records_->next();
+    if (!row) {
+      bad_row_ = records_->goes_on();
+      row_ = {};
+      return row.error();
+    }
+    if (!*row) return false;
+    row_ = as_chars(**row);
+    if (std::exchange(first_, false)) row_ = format::without_byte_order_mark(row_);
+    if (!row_.empty()) break;
+    ++ignored_;
   }
-  if (!*row) return false;
-  row_ = as_chars(**row);
   if (auto parsed = fields_.parse(row_, delimiter_, kept_); !parsed) return fault(parsed.error());
   return true;
 }

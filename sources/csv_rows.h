@@ -4,13 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <dovetail/bytes.h>
 #include <dovetail/error.h>
 #include <dovetail/source_options.h>
 
@@ -30,8 +28,8 @@ class CsvRows {
 
   /// False at the end.
   Result<bool> next();
-  /// Skips rows with fewer bytes of the file before them, without a look at their fields.
-  void skip_to(std::uint64_t consumed);
+  /// See `FileRecords`. Does not look at the fields of the rows that it skips.
+  Result<void> skip_to(std::uint64_t consumed) { return records_->skip_to(consumed); }
   /// The error for the current row; the next row can still be read.
   Error fault(const Error& error);
   Error fault(const std::string& reason) { return fault(Error(Errc::malformed_input, reason)); }
@@ -60,8 +58,6 @@ class CsvRows {
 
  private:
   CsvRows() = default;
-  /// The next row that is not blank.
-  Result<std::optional<ByteView>> next_row();
 
   std::string path_;
   char delimiter_ = ',';
@@ -70,7 +66,6 @@ class CsvRows {
   std::size_t kept_ = kMaxColumns;
   std::vector<std::size_t> places_;  // empty where columns are numbered as in the file
   std::string_view row_;
-  std::optional<Result<std::optional<ByteView>>> skipped_to_;  // what `next` continues with
   std::uint64_t ignored_ = 0;
   bool first_ = true;
   bool bad_row_ = false;

@@ -97,7 +97,7 @@ class JsonLines final : public FileRecords {
 
   Result<std::optional<ByteView>> next() override {
     malformed_ = false;
-    auto line = skipped_to_ ? *std::exchange(skipped_to_, std::nullopt) : next_line();
+    auto line = next_line();
     if (!line || !*line) return line;
     const std::string_view text = as_chars(**line);
     std::optional<Error> refused;
@@ -115,11 +115,7 @@ class JsonLines final : public FileRecords {
   }
 
   /// Lines are not parsed only to be skipped.
-  Result<void> skip_to(std::uint64_t consumed) override {
-    if (!skipped_to_) skipped_to_ = next_line();
-    while (*skipped_to_ && **skipped_to_ && place().consumed < consumed) skipped_to_ = next_line();
-    return {};
-  }
+  Result<void> skip_to(std::uint64_t consumed) override { return lines_->skip_to(consumed); }
   bool jumps_over_damage() const override { return true; }
 
   RecordPlace place() const override { return lines_->place(); }
@@ -151,7 +147,6 @@ class JsonLines final : public FileRecords {
   std::string path_;
   std::unique_ptr<ScannedFile<LineScanner>> lines_;
   std::optional<JsonExample> example_;
-  std::optional<Result<std::optional<ByteView>>> skipped_to_;  // what `next` continues with
   std::uint64_t ignored_ = 0;
   bool malformed_ = false;  // only the current line is malformed
 };

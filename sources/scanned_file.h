@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,22 @@ class ScannedFile final : public FileRecords {
       : path_(std::move(path)), stream_(std::move(stream)), scanner_(std::move(scanner)) {}
 
   Result<std::optional<ByteView>> next() override {
+    return skipped_to_ ? *std::exchange(skipped_to_, std::nullopt) : scan();
+  }
+
+  /// Scans the records that it skips, but the caller need not parse them.
+  Result<void> skip_to(std::uint64_t consumed) override {
+    if (!skipped_to_) skipped_to_ = scan();
+    while (*skipped_to_ && **skipped_to_ && place_.consumed < consumed) skipped_to_ = scan();
+    return {};
+  }
+
+  RecordPlace place() const override { return place_; }
+  const Scanner& scanner() const noexcept { return scanner_; }
+  bool goes_on() const override { return !stream_failed_ && scanner_.goes_on(); }
+
+ private:
+  Result<std::optional<ByteView>> scan() {
     Result<std::optional<ByteView>> record = scanner_.next();
     // The record begins in the current piece, even if later pieces complete it.
     place_ = place_in(piece_, scanner_.record_offset() - decoded_begin_);
@@ -45,11 +62,6 @@ class ScannedFile final : public FileRecords {
     return record;
   }
 
-  RecordPlace place() const override { return place_; }
-  const Scanner& scanner() const noexcept { return scanner_; }
-  bool goes_on() const override { return !stream_failed_ && scanner_.goes_on(); }
-
- private:
   void feed(const StreamPiece& piece) {
     decoded_begin_ += piece_.bytes.size();
     piece_ = piece;
@@ -68,6 +80,7 @@ class ScannedFile final : public FileRecords {
   StreamPiece piece_;
   std::uint64_t decoded_begin_ = 0;  // of the piece, in the decoded stream
   RecordPlace place_;
+  std::optional<Result<std::optional<ByteView>>> skipped_to_;  // what `next` returns
   bool ended_ = false;
   bool stream_failed_ = false;
 };

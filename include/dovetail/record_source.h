@@ -82,7 +82,7 @@ class DOVETAIL_EXPORT RecordSource {
   /// block as its records. Records that `skip_to` passed are not counted.
   std::uint64_t skipped() const noexcept;
   /// Entries so far that are not records: links and folders in an archive, blank lines between
-  /// JSON.
+  /// JSON. Those that `skip_to` passed may not be counted.
   std::uint64_t ignored() const noexcept;
 
   // About the record that `next()` returned last; before the first, about where it will begin.
