@@ -103,7 +103,9 @@ Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& ro
     DOVETAIL_ASSIGN(const ByteView bytes, picker.read(place));
     const PlacedRecord record{row.record.id, place.shard, place.record, bytes};
     if (!arguments.json) {
-      write_record(out, record, form);
+      std::string text;
+      append_record(text, record, form);
+      out.write(text);
       continue;
     }
     boost::json::object object = to_json(dataset, row);

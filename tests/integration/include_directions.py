@@ -31,7 +31,7 @@ ALLOWED = {
     "tfrecord": ["format", "writer", "sources", "convert", "tfrecord"],
     "inspect": ["format", "inspect"],
     "tools/command": ["format", "tools/command"],
-    "tools/records": ["format", "inspect", "tools/command", "tools/records"],
+    "tools/records": ["format", "reader/dataset", "inspect", "tools/command", "tools/records"],
     "tools/inspect": ["format", "inspect", "tools/command", "tools/records", "tools/inspect"],
     "tools/plan": ["format", "inspect", "tools/command", "tools/records", "tools/plan"],
     "tools/bench": ["format", "reader/storage", "reader/dataset", "tools/command", "tools/plan", "tools/bench"],

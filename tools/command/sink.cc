@@ -48,22 +48,30 @@ Result<Sink> Sink::create_new(const std::string& path) {
 
 void Sink::write(std::string_view text) {
   if (!good_) return;
+  if (text.size() >= kBufferBytes) {
+    flush();
+    write_through(text);
+    return;
+  }
   buffer_.append(text);
   if (buffer_.size() >= kBufferBytes) flush();
 }
 
 void Sink::flush() {
-  std::string_view rest = buffer_;
-  while (good_ && !rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+  write_through(buffer_);
+  buffer_.clear();
+}
+
+void Sink::write_through(std::string_view text) {
+  while (good_ && !text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(written));
+      text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
       good_ = false;
       errno_ = errno;
     }
   }
-  buffer_.clear();
 }
 
 Result<void> Sink::finish() {

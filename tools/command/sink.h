@@ -38,6 +38,7 @@ class Sink {
   Sink(int descriptor, std::string name);
   static Result<Sink> open(const std::string& path, int flags);
   void flush();
+  void write_through(std::string_view text);
 
   int descriptor_;
   std::string name_;

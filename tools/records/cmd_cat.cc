@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail cat`: records to standard output, in order.
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
 
 #include "format/try.h"
 #include "tools/command/arguments.h"
@@ -10,6 +15,7 @@
 #include "tools/command/sink.h"
 #include "tools/records/output_form.h"
 #include "tools/records/record_input.h"
+#include "tools/records/write_dataset.h"
 
 namespace dovetail::tools {
 
@@ -24,29 +30,39 @@ struct CatArguments {
   bool no_pager = false;
 };
 
-Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
+/// Writes records of an input in another format.
+Result<void> write_foreign(Sink& out, RecordStream& records, OutputForm form) {
+  std::string text;
   while (out.good()) {
-    // Not copied out of the result: processors wait for the fields just written.
-    const auto record = records.next();
-    if (!record) return record.error();
-    if (!record->has_value()) break;
-    write_record(out, **record, form);
+    DOVETAIL_ASSIGN(const std::optional<PlacedRecord> record, records.next());
+    if (!record.has_value()) break;
+    text.clear();
+    append_record(text, *record, form);
+    out.write(text);
   }
   return {};
 }
 
+Result<void> write_records(Sink& out, inspect::Input input, const IdRange& range, OutputForm form) {
+  if (const Dataset* const dataset = std::get_if<Dataset>(&input)) {
+    return write_dataset(out, *dataset, range, form, std::thread::hardware_concurrency());
+  }
+  DOVETAIL_ASSIGN(RecordStream records, RecordStream::open(std::move(input), range));
+  return write_foreign(out, records, form);
+}
+
 Result<int> run(const CatArguments& arguments) {
-  DOVETAIL_ASSIGN(const IdRange range, parse_range(arguments.range));
+  DOVETAIL_ASSIGN(const IdRange asked, parse_range(arguments.range));
   DOVETAIL_ASSIGN(inspect::Input input, open_input(arguments.path, arguments.from));
-  Result<RecordStream> records = RecordStream::open(std::move(input), range);
-  if (!records) return records.error().in_file(arguments.path);
+  const Result<IdRange> range = range_in(input, asked);
+  if (!range) return range.error().in_file(arguments.path);
 
   const OutputForm form = arguments.json ? OutputForm::placed : form_for_output(arguments.form);
   // Raw bytes do not go through the pager.
   const bool readable = form != OutputForm::raw && form != OutputForm::tfrecord;
   const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
-  const Result<void> read = write_all(out, *records, form);
+  const Result<void> read = write_records(out, std::move(input), *range, form);
   // Write the records before a failure first; they are good.
   const Result<void> written = out.finish();
   if (!read) return read.error();

@@ -20,14 +20,18 @@ namespace dovetail::tools {
 
 namespace {
 
-void write_tfrecord(Sink& out, ByteView record) {
+void append(std::string& out, ByteView bytes) {
+  out.append(as_chars(bytes));
+}
+
+void append_tfrecord(std::string& out, ByteView record) {
   std::array<std::byte, format::kTfrecordHeaderBytes> header{};
   std::array<std::byte, format::kTfrecordFooterBytes> footer{};
   format::encode_tfrecord_header(record.size(), header);
   format::encode_tfrecord_footer(record, footer);
-  out.write(ByteView(header));
-  out.write(record);
-  out.write(ByteView(footer));
+  append(out, header);
+  append(out, record);
+  append(out, footer);
 }
 
 /// The readable form of a record.
@@ -54,29 +58,29 @@ Flag add_output_form(Flags& flags, OutputForm& form) {
       "Output format; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
 }
 
-void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
+void append_record(std::string& out, const PlacedRecord& record, OutputForm form) {
   switch (form) {
     case OutputForm::text:
-      out.write(record.bytes);
-      out.write("\n");
+      append(out, record.bytes);
+      out += '\n';
       break;
     case OutputForm::shown:
-      out.write(shown(record.bytes) + '\n');
+      out += shown(record.bytes) + '\n';
       break;
     case OutputForm::hex:
-      out.write(format::hex(record.bytes) + '\n');
+      out += format::hex(record.bytes) + '\n';
       break;
     case OutputForm::raw:
-      out.write(record.bytes);
+      append(out, record.bytes);
       break;
     case OutputForm::tfrecord:
-      write_tfrecord(out, record.bytes);
+      append_tfrecord(out, record.bytes);
       break;
     case OutputForm::json:
-      out.write(content_json(record.bytes) + '\n');
+      out += content_json(record.bytes) + '\n';
       break;
     case OutputForm::placed:
-      out.write(to_line(to_json(record)));
+      out += to_line(to_json(record));
       break;
   }
 }

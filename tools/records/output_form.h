@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "tools/command/command_line.h"
-#include "tools/command/sink.h"
 #include "tools/records/record_input.h"
 
 namespace dovetail::tools {
@@ -25,6 +26,7 @@ Flag add_output_form(Flags& flags, OutputForm& form);
 /// pager starts.
 OutputForm form_for_output(OutputForm form);
 
-void write_record(Sink& out, const PlacedRecord& record, OutputForm form);
+/// Appends the output form of a record.
+void append_record(std::string& out, const PlacedRecord& record, OutputForm form);
 
 }  // namespace dovetail::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/records/record_input.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "format/text/count_of.h"
@@ -42,18 +43,20 @@ Result<inspect::Input> open_input(const std::string& path, SourceFormat from) {
   return input;
 }
 
+Result<IdRange> range_in(const inspect::Input& input, const IdRange& range) {
+  const Dataset* const dataset = std::get_if<Dataset>(&input);
+  if (dataset == nullptr) return range;
+  const std::uint64_t records = dataset->records();
+  if (range.least_records() > records) return no_such_record(range.first, records);
+  return IdRange{range.first, std::min(range.end.value_or(records), records), range.one};
+}
+
 RecordStream::RecordStream(inspect::Input input, const IdRange& range)
-    : input_(std::move(input)), range_(range), next_id_(range.first) {}
+    : input_(std::move(input)), range_(range), next_id_(std::holds_alternative<Dataset>(input_) ? range.first : 0) {}
 
 Result<RecordStream> RecordStream::open(inspect::Input input, const IdRange& range) {
-  RecordStream stream(std::move(input), range);
-  if (const Dataset* dataset = std::get_if<Dataset>(&stream.input_)) {
-    if (range.least_records() > dataset->records()) return no_such_record(range.first, dataset->records());
-    if (range.end.value_or(dataset->records()) >= dataset->records()) stream.range_.end = dataset->records();
-  } else {
-    stream.next_id_ = 0;
-  }
-  return stream;
+  DOVETAIL_ASSIGN(const IdRange part, range_in(input, range));
+  return RecordStream(std::move(input), part);
 }
 
 Result<std::optional<PlacedRecord>> RecordStream::next() {

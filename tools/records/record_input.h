@@ -38,6 +38,10 @@ void warn_of_missing(const std::string& path, const LeftOut& left_out);
 /// Does what `inspect::open_input` does, and warns of skipped files.
 Result<inspect::Input> open_input(const std::string& path, SourceFormat from);
 
+/// The part of a range that is in a dataset, with its end. The range of another input stays as it
+/// is. Errors: `invalid_option` if a dataset has fewer than `least_records()`.
+Result<IdRange> range_in(const inspect::Input& input, const IdRange& range);
+
 /// A record and its place. `bytes` is valid until the next record.
 struct PlacedRecord {
   std::uint64_t id = 0;
@@ -49,8 +53,7 @@ struct PlacedRecord {
 /// Records [first, end) of an input, in order.
 class RecordStream {
  public:
-  /// An end beyond the last record means the last record. Errors: `invalid_option` if there are
-  /// fewer than `least_records()`; those of an input of another format come from `next`.
+  /// Errors: those of `range_in`; those of an input of another format come from `next`.
   static Result<RecordStream> open(inspect::Input input, const IdRange& range);
 
   /// Errors: `manifest_mismatch` for a shard that does not match the manifest; those of the

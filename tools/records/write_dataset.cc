@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/records/write_dataset.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "format/guard_memory.h"
+#include "format/try.h"
+#include "reader/dataset/block_loader.h"
+#include "reader/dataset/parallel.h"
+#include "reader/dataset/shard_file.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+// Large enough that the turns take no time, and small enough that block and text stay in the cache
+// of a core.
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 18;
+
+/// The blocks of one shard that are written, and how they are divided into pieces.
+struct ShardPart {
+  std::uint32_t shard = 0;
+  std::uint64_t first_id = 0;  // of the shard
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t piece_blocks = 1;
+  std::size_t first_piece = 0;
+
+  std::size_t end_piece() const noexcept { return first_piece + (end - begin + piece_blocks - 1) / piece_blocks; }
+};
+
+/// Lets pieces write in their order.
+class Turns {
+ public:
+  explicit Turns(Sink& out) : out_(out) {}
+
+  /// Whether a failure before piece `index` keeps it from being written.
+  bool ended_before(std::size_t index) const {
+    const std::lock_guard lock(mutex_);
+    return index >= end_;
+  }
+  /// Pieces from `index` on are not written.
+  void end_before(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    end_ = std::min(end_, index);
+    changed_.notify_all();
+  }
+  /// Waits until all pieces before `index` are written, and writes its text.
+  void write(std::size_t index, std::string_view text) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return next_ == index || index >= end_; });
+    if (index >= end_) return;
+    lock.unlock();
+    out_.write(text);
+    lock.lock();
+    if (!out_.good()) end_ = 0;
+    ++next_;
+    changed_.notify_all();
+  }
+
+ private:
+  Sink& out_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t next_ = 0;
+  std::size_t end_ = ~std::size_t{0};
+};
+
+class DatasetWriter {
+ public:
+  DatasetWriter(Sink& out, const Dataset& dataset, const IdRange& range, OutputForm form)
+      : dataset_(dataset), first_(range.first), end_(*range.end), form_(form), turns_(out) {}
+
+  Result<void> run(unsigned threads) {
+    divide();
+    const std::size_t pieces = parts_.empty() ? 0 : parts_.back().end_piece();
+    return detail::for_each_index(pieces, threads, [this](std::size_t index) { return write_piece(index); });
+  }
+
+ private:
+  /// What one thread works with.
+  struct Desk {
+    std::uint32_t shard = 0;
+    std::optional<detail::ShardFile> file;
+    detail::BlockLoader loader;
+    std::string text;
+  };
+
+  void divide();
+  Result<void> write_piece(std::size_t index);
+  /// Appends the records of a piece of `part` to the text of the desk.
+  Result<void> format_piece(const ShardPart& part, std::size_t piece, Desk& desk) const;
+  Result<void> open(Desk& desk, std::uint32_t shard) const;
+  /// A desk that has this shard open, if there is one.
+  std::unique_ptr<Desk> take_desk(std::uint32_t shard);
+  void give_back(std::unique_ptr<Desk> desk);
+
+  const Dataset& dataset_;
+  const std::uint64_t first_;
+  const std::uint64_t end_;
+  const OutputForm form_;
+  std::vector<ShardPart> parts_;
+  Turns turns_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Desk>> idle_;
+};
+
+// Only the blocks of the range count. A shard that cannot be opened keeps all its blocks: the error
+// is found again when its turn comes, after the records before it.
+void DatasetWriter::divide() {
+  if (first_ == end_) return;
+  std::uint64_t first_id = first_ - dataset_.locate(first_).record;
+  for (std::uint32_t shard = dataset_.locate(first_).shard; first_id < end_; ++shard) {
+    const ShardInfo& info = dataset_.shards()[shard];
+    const std::uint64_t end_id = first_id + info.records;
+    ShardPart part{.shard = shard, .first_id = first_id, .end = info.blocks};
+    part.first_piece = parts_.empty() ? 0 : parts_.back().end_piece();
+    part.piece_blocks =
+        std::max<std::size_t>(1, kPieceBytes * info.blocks / std::max<std::uint64_t>(1, info.raw_bytes));
+    if (first_ > first_id || end_ < end_id) {
+      auto desk = std::make_unique<Desk>();
+      if (open(*desk, shard)) {
+        part.begin = desk->file->block_of(std::max(first_, first_id) - first_id);
+        part.end = desk->file->block_of(std::min(end_, end_id) - 1 - first_id) + 1;
+        idle_.push_back(std::move(desk));
+      }
+    }
+    parts_.push_back(part);
+    first_id = end_id;
+  }
+}
+
+Result<void> DatasetWriter::write_piece(std::size_t index) {
+  if (turns_.ended_before(index)) return {};
+  const auto after =
+      std::upper_bound(parts_.begin(), parts_.end(), index,
+                       [](std::size_t piece, const ShardPart& part) { return piece < part.first_piece; });
+  const ShardPart& part = *std::prev(after);
+  try {
+    std::unique_ptr<Desk> desk = take_desk(part.shard);
+    desk->text.clear();
+    const Result<void> read = detail::guard_memory(dataset_.shard_path(part.shard),
+                                                   [&] { return format_piece(part, index - part.first_piece, *desk); });
+    if (!read) turns_.end_before(index + 1);
+    turns_.write(index, desk->text);
+    give_back(std::move(desk));
+    return read;
+  } catch (...) {
+    turns_.end_before(index);  // nobody waits for this turn
+    throw;
+  }
+}
+
+Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t piece, Desk& desk) const {
+  DOVETAIL_TRY(open(desk, part.shard));
+  const std::size_t begin = part.begin + piece * part.piece_blocks;
+  const std::size_t end = begin + std::min(part.piece_blocks, part.end - begin);
+  for (std::size_t block = begin; block < end; ++block) {
+    DOVETAIL_ASSIGN(const format::BlockRecords records, desk.loader.load(*desk.file, block));
+    const std::uint64_t first_id = part.first_id + desk.file->first_record(block);
+    const std::uint64_t end_id = std::min(end_, first_id + records.size());
+    for (std::uint64_t id = std::max(first_, first_id); id < end_id; ++id) {
+      const ByteView bytes = records[static_cast<std::uint32_t>(id - first_id)];
+      append_record(desk.text, {id, part.shard, id - part.first_id, bytes}, form_);
+    }
+  }
+  return {};
+}
+
+Result<void> DatasetWriter::open(Desk& desk, std::uint32_t shard) const {
+  if (desk.file && desk.shard == shard) return {};
+  desk.file.reset();
+  DOVETAIL_ASSIGN(detail::ShardFile file, detail::open_shard(dataset_, shard));
+  desk.file.emplace(std::move(file));
+  desk.shard = shard;
+  return {};
+}
+
+std::unique_ptr<DatasetWriter::Desk> DatasetWriter::take_desk(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Desk>();
+  auto taken = std::find_if(idle_.begin(), idle_.end(), [&](const auto& desk) { return desk->shard == shard; });
+  if (taken == idle_.end()) --taken;
+  std::swap(*taken, idle_.back());
+  std::unique_ptr<Desk> desk = std::move(idle_.back());
+  idle_.pop_back();
+  return desk;
+}
+
+void DatasetWriter::give_back(std::unique_ptr<Desk> desk) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(desk));
+}
+
+}  // namespace
+
+Result<void> write_dataset(Sink& out, const Dataset& dataset, const IdRange& range, OutputForm form, unsigned threads) {
+  return DatasetWriter(out, dataset, range, form).run(threads);
+}
+
+}  // namespace dovetail::tools
