@@ -58,6 +58,20 @@ std::optional<std::size_t> Schema::find(std::string_view name) const noexcept {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
+Result<Schema> Schema::pick(const std::vector<std::string>& names) const {
+  constexpr std::size_t kMostShown = 500;  // of a schema, in a message
+  Schema picked;
+  for (const std::string& name : names) {
+    const std::optional<std::size_t> place = find(name);
+    if (!place) {
+      return Error(Errc::invalid_option, "the schema has no column \"" + name +
+                                             "\"; it has: " + format::shortened(to_text(*this), kMostShown));
+    }
+    picked.columns.push_back(columns[*place]);
+  }
+  return picked;
+}
+
 Result<void> validate(const Schema& schema) {
   if (schema.columns.empty()) return Error(Errc::invalid_option, "a schema without columns");
   if (schema.columns.size() > kMaxColumns) {

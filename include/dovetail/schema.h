@@ -71,6 +71,8 @@ struct DOVETAIL_EXPORT Schema {
 
   /// Index of a column, or nothing.
   std::optional<std::size_t> find(std::string_view name) const noexcept;
+  /// The columns of these names, in this order. Errors: `invalid_option` for an unknown name.
+  Result<Schema> pick(const std::vector<std::string>& names) const;
 
   friend bool operator==(const Schema&, const Schema&) = default;
 };

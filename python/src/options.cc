@@ -86,8 +86,6 @@ void set_metrics(ReaderOptions& options, const char* name, py::handle given) {
   options.metrics = std::filesystem::absolute(to_path(name, given)).string();  // a seek reopens it
 }
 
-constexpr std::size_t kMostShown = 500;  // of a schema, in a message
-
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {
   if (!py::isinstance<py::str>(given)) {
     throw py::type_error("columns must be True, a list of names, or one text, such as " +
@@ -170,16 +168,9 @@ py::dict to_dict(const PlanOptions& options) {
 }
 
 std::string pick_columns(const std::string& schema, const py::sequence& names) {
-  const Schema all = parse_schema(schema).value();
-  Schema picked;
-  for (const py::handle given : names) {
-    const std::string name = to_utf8("a name in columns", given);
-    const std::optional<std::size_t> place = all.find(name);
-    if (!place)
-      refuse("the dataset names no column \"" + name + "\"; it has: " + format::shortened(schema, kMostShown));
-    picked.columns.push_back(all.columns[*place]);
-  }
-  return to_text(picked);
+  std::vector<std::string> wanted;
+  for (const py::handle name : names) wanted.push_back(to_utf8("a name in columns", name));
+  return to_text(parse_schema(schema).value().pick(wanted).value());
 }
 
 Position to_position(const py::object& epoch, const py::object& step) {

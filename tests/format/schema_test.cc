@@ -213,5 +213,12 @@ TEST(SchemaTest, FallbacksLieInMemoryAsTheirDtype) {
   EXPECT_EQ(value("a:f64=1"), std::bit_cast<std::uint64_t>(1.0));
 }
 
+TEST(SchemaTest, NamesPickColumns) {
+  const Schema schema = parse_schema("x:i64=-1, \"a b\":bytes, y:f32[2]").value();
+  EXPECT_EQ(to_text(schema.pick({"a b", "x"}).value()), "\"a b\":bytes, x:i64=-1");
+  EXPECT_THAT(schema.pick({"x", "z"}),
+              Fails(Errc::invalid_option).saying("no column \"z\"; it has: x:i64=-1, \"a b\""));
+}
+
 }  // namespace
 }  // namespace dovetail::test

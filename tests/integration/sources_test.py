@@ -179,6 +179,15 @@ class SourcesTest(CommandTest):
         found = run_json(*read, "--columns", "all")
         self.assertEqual((found["columns"], found["steps"], found["bytes"]), ("image:u8[2,3]", 2, 2 * 256))
         self.assertEqual(run_json(*read)["columns"], None)
+        tree = self.path("features")
+        lines = write_file(self.path("lines.jsonl"), b'{"a": 1, "b": [2.5, 3], "a b": "t"}\n' * 10)
+        run_good("convert", lines, "--to", tree, "--records", "example")
+        of_tree = ("read", tree, "--rank", "0", "--world", "1", "--batch", "5", "--columns")
+        whole = run_json(*of_tree, "all")["columns"].split(", ")
+        self.assertEqual(run_json(*of_tree, "b , a b")["columns"],
+                         ", ".join(next(column for column in whole if column.startswith(start))
+                                   for start in ("b:", '"a b":')))
+        self.assert_fails(USAGE, *of_tree, "a,c", says='the schema has no column "c"; it has: ')
         for columns, says in (("label:i64", ('has no such feature, only "image" (bytes_list)', "such as label:i64=-1")),
                               ("image:u8[7]", ("6 values, expected 7",)), ("image:f32", ("6 bytes",))):
             self.assert_fails(USAGE, *read, "--columns", columns, says=(*says, "does not fit the columns"))

@@ -472,7 +472,7 @@ class ColumnTest(ModuleTest):
             self.assertEqual(batch.columns, ["a b", "x"])
             self.assertEqual(list(batch["x"]), [-1] * 8)  # the fallback of the schema
         self.assertEqual(list(dovetail.Dataset(path).to_pandas(columns=["y"]).columns), ["y"])
-        with self.assertRaisesRegex(ValueError, 'the dataset names no column "z"; it has: x:i64=-1, "a b":bytes, y:f'):
+        with self.assertRaisesRegex(ValueError, 'the schema has no column "z"; it has: x:i64=-1, "a b":bytes, y:f'):
             self.open_reader(path, columns=["x", "z"])
         with self.assertRaisesRegex(TypeError, "names no column"):
             self.open_reader(path, columns=[])

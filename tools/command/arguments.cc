@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <utility>
 
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+
 #include <dovetail/rank_context.h>
 
 #include "format/text/number_text.h"
@@ -42,13 +45,21 @@ void add_from(Flags& flags, SourceFormat& from, const std::string& help) {
 void add_columns(Flags& flags, std::optional<std::string>& columns) {
   flags
       .add("--columns", columns,
-           "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; all: those of the dataset")
+           "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; names alone, such as "
+           "'image,label': those of the dataset's schema; all: all of them")
       .shown_as("SCHEMA");
 }
 
 Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
   if (!asked_for) return std::optional<Schema>();
-  DOVETAIL_ASSIGN(Schema schema, *asked_for == "all" ? dataset.schema() : parse_schema(*asked_for));
+  const bool names = asked_for->find(':') == std::string::npos;  // each column of a schema has a colon
+  DOVETAIL_ASSIGN(Schema schema, names ? dataset.schema() : parse_schema(*asked_for));
+  if (names && *asked_for != "all") {
+    std::vector<std::string> wanted;
+    boost::algorithm::split(wanted, *asked_for, [](char sign) { return sign == ','; });
+    for (std::string& name : wanted) boost::algorithm::trim(name);
+    DOVETAIL_ASSIGN(schema, schema.pick(wanted));
+  }
   return std::optional(std::move(schema));
 }
 

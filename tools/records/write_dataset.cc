@@ -90,7 +90,7 @@ class DatasetWriter {
 
  private:
   /// What one thread works with.
-  struct Desk {
+  struct Worker {
     std::uint32_t shard = 0;
     std::optional<detail::ShardFile> file;
     detail::BlockLoader loader;
@@ -99,12 +99,12 @@ class DatasetWriter {
 
   void divide();
   Result<void> write_piece(std::size_t index);
-  /// Appends the records of a piece of `part` to the text of the desk.
-  Result<void> format_piece(const ShardPart& part, std::size_t piece, Desk& desk) const;
-  Result<void> open(Desk& desk, std::uint32_t shard) const;
-  /// A desk that has this shard open, if there is one.
-  std::unique_ptr<Desk> take_desk(std::uint32_t shard);
-  void give_back(std::unique_ptr<Desk> desk);
+  /// Appends the records of a piece of `part` to the text of the worker.
+  Result<void> format_piece(const ShardPart& part, std::size_t piece, Worker& worker) const;
+  Result<void> open(Worker& worker, std::uint32_t shard) const;
+  /// A worker that has this shard open, if there is one.
+  std::unique_ptr<Worker> take_worker(std::uint32_t shard);
+  void give_back(std::unique_ptr<Worker> worker);
 
   const Dataset& dataset_;
   const std::uint64_t first_;
@@ -113,7 +113,7 @@ class DatasetWriter {
   std::vector<ShardPart> parts_;
   Turns turns_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Desk>> idle_;
+  std::vector<std::unique_ptr<Worker>> idle_;
 };
 
 // Only the blocks of the range count. A shard that cannot be opened keeps all its blocks: the error
@@ -129,11 +129,11 @@ void DatasetWriter::divide() {
     part.piece_blocks =
         std::max<std::size_t>(1, kPieceBytes * info.blocks / std::max<std::uint64_t>(1, info.raw_bytes));
     if (first_ > first_id || end_ < end_id) {
-      auto desk = std::make_unique<Desk>();
-      if (open(*desk, shard)) {
-        part.begin = desk->file->block_of(std::max(first_, first_id) - first_id);
-        part.end = desk->file->block_of(std::min(end_, end_id) - 1 - first_id) + 1;
-        idle_.push_back(std::move(desk));
+      auto worker = std::make_unique<Worker>();
+      if (open(*worker, shard)) {
+        part.begin = worker->file->block_of(std::max(first_, first_id) - first_id);
+        part.end = worker->file->block_of(std::min(end_, end_id) - 1 - first_id) + 1;
+        idle_.push_back(std::move(worker));
       }
     }
     parts_.push_back(part);
@@ -148,13 +148,13 @@ Result<void> DatasetWriter::write_piece(std::size_t index) {
                        [](std::size_t piece, const ShardPart& part) { return piece < part.first_piece; });
   const ShardPart& part = *std::prev(after);
   try {
-    std::unique_ptr<Desk> desk = take_desk(part.shard);
-    desk->text.clear();
-    const Result<void> read = detail::guard_memory(dataset_.shard_path(part.shard),
-                                                   [&] { return format_piece(part, index - part.first_piece, *desk); });
+    std::unique_ptr<Worker> worker = take_worker(part.shard);
+    worker->text.clear();
+    const Result<void> read = detail::guard_memory(
+        dataset_.shard_path(part.shard), [&] { return format_piece(part, index - part.first_piece, *worker); });
     if (!read) turns_.end_before(index + 1);
-    turns_.write(index, desk->text);
-    give_back(std::move(desk));
+    turns_.write(index, worker->text);
+    give_back(std::move(worker));
     return read;
   } catch (...) {
     turns_.end_before(index);  // nobody waits for this turn
@@ -162,45 +162,45 @@ Result<void> DatasetWriter::write_piece(std::size_t index) {
   }
 }
 
-Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t piece, Desk& desk) const {
-  DOVETAIL_TRY(open(desk, part.shard));
+Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t piece, Worker& worker) const {
+  DOVETAIL_TRY(open(worker, part.shard));
   const std::size_t begin = part.begin + piece * part.piece_blocks;
   const std::size_t end = begin + std::min(part.piece_blocks, part.end - begin);
   for (std::size_t block = begin; block < end; ++block) {
-    DOVETAIL_ASSIGN(const format::BlockRecords records, desk.loader.load(*desk.file, block));
-    const std::uint64_t first_id = part.first_id + desk.file->first_record(block);
+    DOVETAIL_ASSIGN(const format::BlockRecords records, worker.loader.load(*worker.file, block));
+    const std::uint64_t first_id = part.first_id + worker.file->first_record(block);
     const std::uint64_t end_id = std::min(end_, first_id + records.size());
     for (std::uint64_t id = std::max(first_, first_id); id < end_id; ++id) {
       const ByteView bytes = records[static_cast<std::uint32_t>(id - first_id)];
-      append_record(desk.text, {id, part.shard, id - part.first_id, bytes}, form_);
+      append_record(worker.text, {id, part.shard, id - part.first_id, bytes}, form_);
     }
   }
   return {};
 }
 
-Result<void> DatasetWriter::open(Desk& desk, std::uint32_t shard) const {
-  if (desk.file && desk.shard == shard) return {};
-  desk.file.reset();
+Result<void> DatasetWriter::open(Worker& worker, std::uint32_t shard) const {
+  if (worker.file && worker.shard == shard) return {};
+  worker.file.reset();
   DOVETAIL_ASSIGN(detail::ShardFile file, detail::open_shard(dataset_, shard));
-  desk.file.emplace(std::move(file));
-  desk.shard = shard;
+  worker.file.emplace(std::move(file));
+  worker.shard = shard;
   return {};
 }
 
-std::unique_ptr<DatasetWriter::Desk> DatasetWriter::take_desk(std::uint32_t shard) {
+std::unique_ptr<DatasetWriter::Worker> DatasetWriter::take_worker(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Desk>();
-  auto taken = std::find_if(idle_.begin(), idle_.end(), [&](const auto& desk) { return desk->shard == shard; });
+  if (idle_.empty()) return std::make_unique<Worker>();
+  auto taken = std::find_if(idle_.begin(), idle_.end(), [&](const auto& worker) { return worker->shard == shard; });
   if (taken == idle_.end()) --taken;
   std::swap(*taken, idle_.back());
-  std::unique_ptr<Desk> desk = std::move(idle_.back());
+  std::unique_ptr<Worker> worker = std::move(idle_.back());
   idle_.pop_back();
-  return desk;
+  return worker;
 }
 
-void DatasetWriter::give_back(std::unique_ptr<Desk> desk) {
+void DatasetWriter::give_back(std::unique_ptr<Worker> worker) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(desk));
+  idle_.push_back(std::move(worker));
 }
 
 }  // namespace

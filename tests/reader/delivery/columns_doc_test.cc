@@ -20,7 +20,7 @@ std::pair<std::int64_t, std::size_t> labels_and_tokens(const std::string& path) 
   dovetail::ReaderOptions options;
   options.plan.batch = 32;
   options.epochs = 1;
-  options.columns = dataset.schema().value();  // or parse_schema("label:i64, tokens:i32[*]")
+  options.columns = dataset.schema().value().pick({"label", "tokens"}).value();
   auto reader = dovetail::BatchReader::open(dataset, options).value();
   std::pair<std::int64_t, std::size_t> sums;
   for (const dovetail::Batch& batch : reader.epoch()) {
