@@ -53,7 +53,9 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t read_bytes = 0;
   /// Reads that had to wait for a device, or for the threads of the storage.
   std::uint64_t waiting_reads = 0;
-  std::uint64_t direct_reads = 0;  ///< Of all reads, those of a record straight into its row.
+  /// Of all reads, those for a single row: of a record straight into it, or of its block with
+  /// `OrderKind::global`.
+  std::uint64_t direct_reads = 0;
   std::uint64_t direct_bytes = 0;  ///< Bytes of these reads.
   /// Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t cached_reads = 0;
@@ -89,8 +91,7 @@ struct DOVETAIL_EXPORT ReaderStats {
   /// Reads from the page cache; waiting for a device keeps no thread busy.
   std::chrono::nanoseconds time_reading{};
   std::chrono::nanoseconds time_decoding{};
-  /// Includes scattering, and decoding into columns. Of short gatherings only one in several is
-  /// timed and stands for the others.
+  /// Copying records into rows, or decoding them into columns.
   std::chrono::nanoseconds time_gathering{};
   /// In place of gathering where `ReaderOptions::transform` fills the rows.
   std::chrono::nanoseconds time_transforming{};
