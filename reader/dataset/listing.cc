@@ -141,10 +141,13 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
 /// The error for a folder without shards. Partial files in it mean that a writer was stopped before
 /// it published any.
 Error no_shards(const std::string& folder) {
+  bool has_folders = false;
   std::error_code failure;
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
+    std::error_code unknown;
+    has_folders = has_folders || (!name.starts_with('.') && it->is_directory(unknown));
     if (!format::is_partial_name(name) || !format::final_name(name).ends_with(format::kShardSuffix)) continue;
     // Shards with numbers belong to one dataset. Others are datasets of their own, and `recover`
     // takes one dataset from a folder.
@@ -157,8 +160,9 @@ Error no_shards(const std::string& folder) {
                                        saved + '`')
         .in_file(folder);
   }
-  const std::string advice = "pack its content with `dovetail convert " + format::shell_path(folder) +
-                             " --to DIR`; or index plain TFRecords with `dovetail index`";
+  const std::string labels = has_folders ? ", with --labels if its folders are classes" : "";
+  const std::string advice = "pack its content with `dovetail convert " + format::shell_path(folder) + " --to DIR`" +
+                             labels + "; or index plain TFRecords with `dovetail index`";
   return Error(Errc::empty_input, "the folder has neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
       .in_file(folder);
 }

@@ -362,6 +362,15 @@ TEST_F(DatasetTest, AnEmptyFolderSaysWhatToDo) {
               Fails(Errc::empty_input).in(folder_.path()).saying("dovetail convert " + folder_.path()));
 }
 
+TEST_F(DatasetTest, TheAdviceForAFolderOfFoldersNamesLabels) {
+  const auto advice = [&] { return open_error(folder_.path()).detail(); };
+  write_file(folder_.path("1.jpg"), "a");
+  write_file(folder_.path(".git/config"), "a");
+  EXPECT_THAT(advice(), Not(HasSubstr("--labels")));
+  write_file(folder_.path("cats/1.jpg"), "a");
+  EXPECT_THAT(advice(), HasSubstr(" --to DIR`, with --labels if its folders are classes; or index"));
+}
+
 TEST_F(DatasetTest, PatternsThatMatchNothingSaySo) {
   write_dataset(folder_.path(), 1, 1);
   EXPECT_TRUE(open_error(folder_.path("*.tfrecord")).is(Errc::empty_input));
