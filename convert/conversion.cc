@@ -97,6 +97,10 @@ Result<void> Conversion::plan() {
   DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));
   input_ = std::move(input);
   shard_ = carry_on(options_.writer.shard, *line_);
+  DOVETAIL_ASSIGN(auto surveyed,
+                  survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
+  survey_ = surveyed;
+  if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
   // JSON lines may change the kind of a member. Inferring a schema finds this.
   const bool json = source.records == RecordForm::example && line_->sources().front().format == SourceFormat::jsonl;
   if (options_.infer_schema || (json && !shard_.schema)) {
@@ -108,10 +112,6 @@ Result<void> Conversion::plan() {
   if (const auto differ = schema_difference(*line_); differ && !shard_.schema) {
     notes_.push_back("no schema: " + *differ + "; give --schema infer");
   }
-  DOVETAIL_ASSIGN(auto surveyed,
-                  survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
-  survey_ = surveyed;
-  if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
   DOVETAIL_TRY(choose_shards());
   spec_ = describe();
   return {};

@@ -2,6 +2,8 @@
 #include "convert/survey.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "format/block_bounds.h"
 
@@ -11,6 +13,18 @@ namespace {
 
 constexpr std::uint64_t kInputBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // for input that compresses to almost nothing
+
+/// The error for sources without records. If some were skipped, names the error of the first one.
+Error no_record(const InputLine& line, const SkipTally& skipped) {
+  const std::string what = "no record in any source";
+  const std::vector<SkippedRecord> first = skipped.first();
+  if (first.empty()) return Error(Errc::empty_input, what).in_file(line.sources().front().path);
+  const Error& why = first.front().error;
+  const std::string reason = why.code().message() + (why.detail().empty() ? "" : ": ") + why.detail();
+  const Error error(Errc::empty_input,
+                    what + "; skipped " + std::to_string(skipped.count()) + ", the first because of " + reason);
+  return why.offset() ? error.at(why.path(), *why.offset()) : error.in_file(why.path());
+}
 
 }  // namespace
 
@@ -37,9 +51,7 @@ Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std:
     }
   }
   if (!moved) return moved.error();
-  if (sizes.records == 0) {
-    return Error(Errc::empty_input, "no record in any source").in_file(line.sources().front().path);
-  }
+  if (sizes.records == 0) return no_record(line, cursor.take_skips(0));
   if (!run_known) survey.run_records = format::choose_run_records(run_bytes, sizes);
   survey.records = sizes.records;
   survey.raw_bytes = sizes.bytes;

@@ -341,6 +341,23 @@ TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
   EXPECT_THAT(run(limited), Fails(Errc::record_too_large).in(folder_ / "a.txt").at(2u));
 }
 
+TEST_F(ConvertTest, NamesTheFirstErrorWhereEverythingWasSkipped) {
+  const std::string good = put("good.tar", std::string(1024, '\0'));
+  const std::string bad = put("bad.tar", std::string(2000, 'x'));
+  ConvertOptions wanted = options({good, bad, put("worse.tar", "worse")});
+  wanted.from = SourceFormat::tar;
+  wanted.source.on_error = OnError::skip;
+  for (const bool infers : {false, true}) {
+    wanted.infer_schema = infers;
+    EXPECT_THAT(run(wanted), Fails(Errc::empty_input)
+                                 .in(bad)
+                                 .at(0)
+                                 .saying("no record in any source")
+                                 .saying("skipped 2, the first because of malformed input: this is not a tar"));
+  }
+  EXPECT_FALSE(fs::exists(out_));
+}
+
 TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {
   std::string text = "{\"a\": 1}\n";
   for (int i = 0; i < 5000; ++i) text += "{\"bad\":\n";
