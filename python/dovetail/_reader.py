@@ -31,9 +31,10 @@ class _Stats(dict[str, Any]):
 class Reader:
     """Delivers one rank's batches, in the order of the plan.
 
-    Iterating gives the batches up to the end of the current epoch; iterating again, the next epoch. `len()` is the
-    number of steps of the current epoch, the same on every rank. Threads of the library read ahead. Waiting releases
-    the interpreter lock.
+    Iterating gives the batches up to the end of the current epoch; iterating again, the next epoch. So
+    `next(iter(reader))` takes a batch out of the epoch: to look only, `seek` back to the `epoch` and `step` before it.
+    `len()` is the number of steps of the current epoch, the same on every rank. Threads of the library read ahead.
+    Waiting releases the interpreter lock.
 
     Args:
         dataset: a `Dataset`, or the path of one.

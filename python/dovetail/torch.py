@@ -140,6 +140,9 @@ class BatchDataset(torch.utils.data.IterableDataset):
     Iterating gives the batches up to the end of the current epoch; iterating again, the next epoch. All ranks get the
     same number. Only batches whose tensors the consumer holds are alive.
 
+    `next(iter(loader))` takes a batch out of the epoch. To look only, `reader.seek` back to the `reader.epoch` and
+    `reader.step` before it, or open a second dataset.
+
     A DataLoader without `batch_size=None` would make batches of batches, and is refused. It is not refused if another
     dataset wraps this one, or if a derived class has its own `__iter__`, which may give rows.
 
