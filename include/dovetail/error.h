@@ -76,7 +76,7 @@ enum class Errc {
   already_exists = 36,
   /// A manifest names a file outside its own folder.
   outside_dataset = 37,
-  /// A batch does not fit its slot; the message names the record.
+  /// A batch does not fit its slot; the message names the step and the bytes that it needs.
   batch_too_large = 38,
   /// The memory budget cannot hold one step, or the open runs; the message names what fits.
   budget_too_small = 39,
