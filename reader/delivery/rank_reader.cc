@@ -48,6 +48,8 @@ RankReader::RankReader(ReaderSetup setup)
              .slab_bytes = setup_.memory.slab_bytes,
              .record_bytes = fetched_record_bytes(setup_),
              .from_blocks = setup_.plan.options().order == OrderKind::global,
+             // With this order no runs take the budget.
+             .ahead_bytes = setup_.memory.read_ahead_bytes / setup_.memory.slots,
              .columns = setup_.columns.get(),
              .transform = setup_.options.transform ? &setup_.options.transform : nullptr,
              .seed = setup_.plan.options().seed},

@@ -10,7 +10,7 @@ namespace {
 
 // The most blocks that are requested together, and the most bytes of them.
 constexpr std::size_t kMostReads = 64;
-constexpr std::size_t kMostReadBytes = 4 << 20;
+constexpr std::uint64_t kMostReadBytes = 4 << 20;
 
 }  // namespace
 
@@ -98,7 +98,8 @@ bool SlotFill::add_from_block(const SizedEntry& record, RowStatus status, const 
 }
 
 void SlotFill::read_ahead(std::span<const SizedEntry> records) {
-  std::size_t bytes = 0;
+  const std::uint64_t most = std::min(kMostReadBytes, rules_.ahead_bytes);
+  std::uint64_t bytes = 0;
   bool open_all = !waits_for_shard_;
   for (const SizedEntry& record : records.first(std::min(records.size(), kMostReads))) {
     std::shared_ptr<const ShardFile> file = parts_.shards.peek(record.shard);
@@ -110,7 +111,7 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
     if (!open_all) continue;  // after a shard that is not open, only open more shards
     const std::size_t block = file->block_of(record.where);
     const auto stored = static_cast<std::size_t>(stored_bytes(*file, block));
-    if (!reads_.empty() && bytes + stored > kMostReadBytes) return;
+    if (!reads_.empty() && bytes + stored > most) return;
     bytes += stored;
     RowRead& read = reads_.emplace_back();
     read.file = std::move(file);
