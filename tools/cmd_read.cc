@@ -280,7 +280,8 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
                    "Handling of a batch that does not fit its slot");
   flags.add_choice("--registration", options.registration, format::kRegistrationWords,
                    "Registration of memory with CUDA");
-  flags.add_size("--memory", options.memory_bytes, "Memory budget for batches and read-ahead, in bytes").preset("256M");
+  flags.add_size("--memory", options.memory_bytes, "Memory budget for batches and read-ahead, in bytes")
+      .preset("256M, more for large batches");
   flags.add("--prefetch", options.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", options.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", options.decode_threads, "Threads that check and decode; 0 chooses");

@@ -20,7 +20,7 @@ dovetail::BatchReader open_reader(const Settings& settings, const dovetail::Rank
   options.plan.tail = settings.tail;
   options.epochs = settings.epochs;
   // All ranks together get the same memory, whoever reads.
-  options.memory_bytes *= lanes / ranks.world;
+  options.memory_bytes = (256ull << 20) * lanes / ranks.world;
   return dovetail::BatchReader::open(dovetail::Dataset::open(settings.dataset).value(), options).value();
 }
 

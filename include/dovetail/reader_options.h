@@ -91,10 +91,10 @@ struct DOVETAIL_EXPORT ReaderOptions {
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64. Default 2. Each may occupy a slot.
   std::uint32_t max_held = 2;
-  /// Memory budget in bytes for slots, read-ahead, and decoding into columns. Default 256 MiB; at
-  /// least one step and the open runs. Holds for any records, except spilled batches and what a
-  /// single record takes while it is decoded into columns.
-  std::uint64_t memory_bytes = 256ull * 1024 * 1024;
+  /// Memory budget in bytes for slots, read-ahead, and decoding into columns. 0 (default) is 256
+  /// MiB, or up to 4 GiB for large batches; `ReaderStats::budget_bytes` tells. Not in it: spilled
+  /// batches, and what a single record takes while it is decoded into columns.
+  std::uint64_t memory_bytes = 0;
   /// Backend that reads the shards.
   StorageKind storage = StorageKind::automatic;
   /// Threads that wait for storage; 0 (default) chooses.

@@ -64,8 +64,8 @@ class Reader:
         oversize: handling of a batch that does not fit its slot: "fail" or "spill".
         prefetch: slots to fill ahead.
         max_held: batches that may be alive at a time. A batch is alive while any array or tensor of it is.
-        memory_bytes: budget of slots and read-ahead, in bytes; it is kept. None (default) is 256 MiB. At most half of
-            it is for slots, `prefetch + max_held` batches, so large batches need more.
+        memory_bytes: budget of slots and read-ahead, in bytes; it is kept. At most half of it is for slots, `prefetch +
+            max_held` batches. None (default) is 256 MiB, or up to 4 GiB for large batches.
         storage: "automatic", "pread" or "io_uring_direct".
         io_threads, decode_threads: number of threads; None (default) chooses.
         registration: registers memory with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".

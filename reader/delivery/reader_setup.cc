@@ -36,6 +36,9 @@ constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 /// Shared slots never take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
+/// Bounds of a budget that is not given.
+constexpr std::uint64_t kLeastBudget = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMostBudget = std::uint64_t{4} << 30;
 
 using format::check_range;
 using format::out_of_range;
@@ -113,6 +116,14 @@ std::uint64_t largest_block(const Dataset& dataset) {
   return largest;
 }
 
+std::uint64_t largest_record_of(const Dataset& dataset) {
+  std::uint64_t largest = 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    largest = std::max<std::uint64_t>(largest, shard.max_record_bytes);
+  }
+  return largest;
+}
+
 /// The memory that a batch needs.
 struct BatchBytes {
   std::uint64_t least = 0;       ///< Smallest slab that can deliver anything.
@@ -139,15 +150,22 @@ BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const C
           .most_held = columns->most_held_bytes(rows, largest_record)};
 }
 
+/// The budget for `parts` parts, if none is given. A slot gets room for twice the mean batch, and for
+/// one of the largest records of the dataset.
+std::uint64_t automatic_budget(const Dataset& dataset, std::uint32_t rows, const BatchBytes& batch, std::uint64_t parts,
+                               std::uint64_t block_bytes) {
+  const std::uint64_t mean = std::min(mean_batch_bytes(dataset, rows), kMostBudget);
+  const std::uint64_t usual = std::min(batch.least, kMostBudget) + 2 * mean + largest_record_of(dataset);
+  const std::uint64_t slot = round_up(std::min({batch.most, usual, kMostBudget}), kSlotAlignment);
+  return std::clamp(2 * parts * slot + block_bytes, kLeastBudget, kMostBudget);
+}
+
 }  // namespace
 
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
                                   const ColumnDecoder* columns, unsigned threads) {
-  std::uint64_t largest_record = 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
-  }
-  if (options.transform) largest_record = kMaxColumnRowBytes;  // its output may have any size
+  // The output of a transform may have any size.
+  const std::uint64_t largest_record = options.transform ? kMaxColumnRowBytes : largest_record_of(dataset);
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
@@ -156,7 +174,9 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
   const std::uint64_t parts = shares.slots + 2 * decoders;  // decoders grow by doubling
   const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
-  const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, block_bytes);
+  shares.budget = options.memory_bytes > 0 ? options.memory_bytes
+                                           : automatic_budget(dataset, options.plan.batch, batch, parts, block_bytes);
+  const std::uint64_t left = shares.budget - std::min(shares.budget, block_bytes);
   // If decoders need less memory than slots, slots get the rest.
   const std::uint64_t even = left / 2 / parts;
   const std::uint64_t held = std::min(batch.most_held, even);
@@ -169,7 +189,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
                                          (UINT64_MAX - block_bytes) / most_parts);
     return Error(
         Errc::budget_too_small,
-        "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " + std::to_string(shares.slots) +
+        "memory_bytes = " + std::to_string(shares.budget) + " cannot hold " + std::to_string(shares.slots) +
             (options.replay > 0 ? " slots" : " slots (prefetch + max_held)") +
             (decoders > 0 ? ", the memory of " + std::to_string(decoders) + " column decoders" : "") +
             " and one block; " + std::to_string(most_parts * least + block_bytes) +
@@ -187,7 +207,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   }
   shares.decoder_bytes = held;
   shares.read_ahead_bytes =
-      options.memory_bytes - shares.slot_bytes * shares.slots - 2 * shares.decoder_bytes * decoders - storage_bytes;
+      shares.budget - shares.slot_bytes * shares.slots - 2 * shares.decoder_bytes * decoders - storage_bytes;
   return shares;
 }
 
@@ -270,6 +290,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   }
   DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
                                                           columns == nullptr ? nullptr : &columns->sizes(), threads));
+  options.memory_bytes = memory.budget;
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
   const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
   const OpenBytes bytes = open_bytes(dataset, plan, places);

@@ -25,6 +25,7 @@ struct MemoryShares {
   std::uint64_t slab_bytes = 0;        ///< Size of each slab.
   std::uint64_t decoder_bytes = 0;     ///< Memory that each column decoder may hold, beside the slab.
   std::uint64_t read_ahead_bytes = 0;  ///< Budget for runs.
+  std::uint64_t budget = 0;            ///< All of it.
 };
 
 /// A record of at least this size in a block of its own is read, or decoded, straight into its row.
@@ -49,7 +50,8 @@ struct ReaderSetup {
   unsigned threads = 1;
 };
 
-/// Divides the budget. Half of it, after the largest block and the storage are subtracted, is for
+/// Divides the budget. If the options give none, it is 256 MiB, or up to 4 GiB where slots for twice
+/// the mean batch need more. Half of it, after the largest block and the storage are subtracted, is for
 /// slots and column decoders. A slot has room for a batch of the largest records if they fit this
 /// half; else the slots divide it evenly. Read-ahead gets all that is left. Tiny batches share a
 /// slot. If columns have no fixed size, each column decoder (one for each thread, and one for the

@@ -186,7 +186,7 @@ void add_bench(CommandLine& line) {
   flags.add_choice("--storage", arguments->reader.storage, format::kStorageWords,
                    "Storage backend; io_uring_direct bypasses the page cache");
   flags.add_size("--memory", arguments->reader.memory_bytes, "Memory budget for batches and read-ahead, in bytes")
-      .preset("256M");
+      .preset("256M, more for large batches");
   flags.add("--prefetch", arguments->reader.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", arguments->reader.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", arguments->reader.decode_threads, "Threads that check and decode; 0 chooses");

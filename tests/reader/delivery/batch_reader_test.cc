@@ -256,6 +256,21 @@ TEST_F(BatchReaderTest, RefusesOptionsThatCannotWork) {
   EXPECT_EQ(code([](ReaderOptions& o) { o.plan.lanes = 3; }), Errc::invalid_option);
 }
 
+TEST(BatchReaderBudgetTest, ABudgetThatIsNotGivenHasRoomForTwiceTheMeanBatch) {
+  TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), {.shard_records = {500}, .max_bytes = 300'000});
+  const auto stats_of = [&](std::uint32_t rows) {
+    const ReaderOptions options{.plan = {.batch = rows}, .epochs = 1};
+    return BatchReader::open(dataset, options)->stats();
+  };
+  EXPECT_EQ(stats_of(10).budget_bytes, 256u << 20);
+  const ReaderStats stats = stats_of(400);
+  const std::uint64_t mean = dataset.raw_bytes() / dataset.records();
+  EXPECT_GE(stats.slot_bytes, 400 * std::min<std::uint64_t>(2 * mean, dataset.shards()[0].max_record_bytes));
+  EXPECT_GE(stats.budget_bytes, 2 * stats.slots * stats.slot_bytes);
+  EXPECT_LE(stats.budget_bytes, 3 * stats.slots * stats.slot_bytes);
+}
+
 /// The memory that an error asks for.
 std::uint64_t advised(const Error& error, std::uint64_t given) {
   const std::string text = error.to_string();

@@ -314,6 +314,22 @@ TEST_F(ColumnsReaderTest, AColumnOfTextsTakesNoMoreThanItsShareOfTheBudget) {
   }
 }
 
+TEST_F(ColumnsReaderTest, ABudgetThatIsNotGivenGrowsWithTheColumns) {
+  const Dataset dataset = write({.shard_records = {300}});
+  const auto opened = [&](std::uint32_t rows, const char* columns) {
+    return BatchReader::open(dataset, this->options(rows, columns));
+  };
+  EXPECT_EQ(opened(256, "label:i64")->stats().budget_bytes, 256u << 20);
+  const std::uint64_t pictures = std::uint64_t{256} * 224 * 224 * 3;
+  BatchReader reader = opened(256, "image:u8[224,224,3]=0").value();
+  const ReaderStats stats = reader.stats();
+  EXPECT_GE(stats.slot_bytes, pictures);
+  EXPECT_GE(stats.budget_bytes, 2 * stats.slots * stats.slot_bytes);
+  EXPECT_LE(stats.budget_bytes, 3 * stats.slots * pictures);
+  EXPECT_THAT(opened(256, "image:f32[1024,1024,8]=0"),
+              Fails(Errc::budget_too_small).saying("memory_bytes = 4294967296 cannot hold"));
+}
+
 TEST_F(ColumnsReaderTest, TinyBatchesShareSlots) {
   const Sample sample{.shard_records = {300, 300}, .most_tokens = 4};
   const Dataset dataset = write(sample);
