@@ -237,10 +237,11 @@ Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expect
     }
     return ShardVerifier(std::move(*shard), damaged).run(expected);
   }
-  if (!is_damage(shard.error())) return shard.error();
+  const Error& error = shard.error();
+  if (!is_damage(error)) return error;
   // The damaged file may be the index of a TFRecord.
-  const std::string& file = shard.error().path().empty() ? path : shard.error().path();
-  damaged(as_damage(shard.error(), file, 0, known_records(path, expected)));
+  const std::string& file = error.path().empty() ? path : error.path();
+  damaged(as_damage(error, file, 0, known_records(path, expected)));
   return GoodBlocks{};
 }
 
