@@ -80,7 +80,7 @@ class Failed(Exception):
 
 
 def logged(name, step, command, **options):
-    log = FOLDER / "logs" / f"{name}-{re.sub(r'[^a-z0-9]+', '-', step)}.log"
+    log = FOLDER / "logs" / f"{name}-{re.sub(r'[^a-z0-9]+', '-', step.lower())}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as output:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
