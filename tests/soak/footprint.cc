@@ -72,9 +72,11 @@ Footprint Footprint::now() {
   return now;
 }
 
-Footprint Footprint::settled(std::int64_t pinned) {
-  constexpr int kTries = 100;
-  for (int i = 0; i < kTries && pinned_bytes() > pinned; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+Footprint Footprint::settled(std::int64_t pinned, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (pinned_bytes() > pinned && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return now();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,8 +22,8 @@ struct Footprint {
 
   static Footprint now();
   /// The same, once what the kernel still has pinned of rings that were closed is gone: no more
-  /// than `pinned` bytes, or some 100 ms have passed.
-  static Footprint settled(std::int64_t pinned);
+  /// than `pinned` bytes, or `limit` has passed.
+  static Footprint settled(std::int64_t pinned, std::chrono::milliseconds limit);
 };
 
 /// A quantity of it, and what more of it is no growth yet.

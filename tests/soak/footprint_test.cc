@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <random>
 #include <thread>
@@ -95,6 +96,21 @@ TEST(FootprintTest, WorkersOfTheKernelAreNoThreadsOfOurs) {
   }
   end.set_value();
   worker.join();
+}
+
+TEST(FootprintTest, SettlesWhenWhatIsPinnedGoes) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers lock no memory";
+  const std::int64_t before = Footprint::now().pinned;
+  void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  ASSERT_EQ(::mlock(page, 4096), 0);
+  EXPECT_GT(Footprint::settled(before, std::chrono::milliseconds(1)).pinned, before);
+  std::thread late([page]() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::munmap(page, 4096);
+  });
+  EXPECT_EQ(Footprint::settled(before, std::chrono::hours(1)).pinned, before);
+  late.join();
 }
 
 TEST(FootprintTest, SeesWhatIsTaken) {

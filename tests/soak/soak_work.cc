@@ -180,7 +180,11 @@ void SoakWork::leak_once() {
   if (::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) throw std::runtime_error("no descriptor is left to leak");
   // Every other one is writable, or the kernel would make one line of all.
   ::mmap(nullptr, 4096, rounds_ % 2 == 0 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ::mlock(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (::mlock(::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), page) != 0) {
+    throw std::runtime_error("no memory is left to lock");
+  }
+  locked_ += static_cast<std::int64_t>(page);
   std::thread([] { ::pause(); }).detach();
 }
 

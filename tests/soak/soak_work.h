@@ -38,6 +38,8 @@ class SoakWork {
   const Delivered& delivered() const noexcept { return delivered_; }
   std::uint64_t readers() const noexcept { return readers_; }
   std::uint64_t epochs() const noexcept { return epochs_; }
+  /// Bytes that were locked, and lost on purpose.
+  std::int64_t locked() const noexcept { return locked_; }
   /// Kinds of storage that this machine has.
   const std::vector<StorageKind>& kinds() const noexcept { return kinds_; }
 
@@ -66,6 +68,7 @@ class SoakWork {
   std::uint64_t readers_ = 0;
   std::uint64_t epochs_ = 0;
   std::uint64_t rounds_ = 0;
+  std::int64_t locked_ = 0;
 };
 
 }  // namespace dovetail::test
