@@ -3,11 +3,12 @@
 """What scripts rely on: subcommands, JSON keys, formats of records. And that people get the same in words."""
 
 import json
+import os
 import re
 import shlex
 
 from payloads import example
-from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
+from support import GOOD, CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
 
 PLAN_KEYS = ["plan_id", "order_id", "dataset", "plan_checksum", "records", "shards", "world", "batch", "lanes",
              "steps", "rows", "dropped", "padded", "digest", "ranks", "notes"]
@@ -119,6 +120,18 @@ class CommandLineTest(CommandTest):
         self.assertEqual(run_good("cat", self.dataset, "--format", "tfrecord"), tfrecord(self.records))
         lines = run_good("cat", self.dataset, "--json").decode().splitlines()
         self.assertEqual([json.loads(line)["id"] for line in lines], list(range(100)))
+
+    def test_empty_records_in_long_blocks_take_little_memory(self):
+        lines = write_file(self.path("lines"), b"\n" * 1_100_000)
+        run_good("convert", lines, "--from", "lines", "--to", self.path("empty"))
+        child = os.spawnvp(os.P_NOWAIT, "sh", ["sh", "-c", 'exec "$DOVETAIL_COMMAND" cat "$0" --json > "$1"',
+                                               self.path("empty"), self.path("out")])
+        _, status, usage = os.wait4(child, 0)
+        self.assertEqual(status, GOOD)
+        self.assertLess(usage.ru_maxrss, 64 << 10)
+        with open(self.path("out"), "rb") as out:
+            ids = [json.loads(line)["id"] for line in out]
+        self.assertEqual(ids, list(range(1_100_000)))
 
     def test_records_as_json(self):
         records = [example({"label": [3, -4], "w": [0.5, 1e30], "name": ["naïve".encode(), b"\xff\x00"], "none": []}),

@@ -103,5 +103,17 @@ TEST_F(WriteDatasetTest, EndsWhereTheOutputIsFull) {
   EXPECT_FALSE(out.finish());
 }
 
+TEST_F(WriteDatasetTest, DamageBehindTheEndOfTheOutputIsNoError) {
+  const std::string shard = folder_ / name_of(0);
+  test::flip_bit(shard, std::filesystem::file_size(shard) / 5);
+  const Dataset dataset = Dataset::open(folder_.path()).value();
+  // Threads may find the damage before the output is full.
+  for (int i = 0; i < 30; ++i) {
+    Sink out = Sink::create("/dev/full").value();
+    ASSERT_TRUE(write_dataset(out, dataset, {.first = 0, .end = 7001}, OutputForm::text, 8)) << i;
+    EXPECT_FALSE(out.good());
+  }
+}
+
 }  // namespace
 }  // namespace dovetail::tools

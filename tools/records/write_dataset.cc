@@ -27,6 +27,8 @@ namespace {
 // Large enough that the turns take no time, and small enough that block and text stay in the cache
 // of a core.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 18;
+constexpr std::uint64_t kRecordBytes = 32;               // what a form adds to a record, about
+constexpr std::size_t kMostText = std::size_t{1} << 20;  // that a piece keeps until its turn
 
 /// The blocks of one shard that are written, and how they are divided into pieces.
 struct ShardPart {
@@ -56,16 +58,22 @@ class Turns {
     end_ = std::min(end_, index);
     changed_.notify_all();
   }
-  /// Waits until all pieces before `index` are written, and writes its text.
-  void write(std::size_t index, std::string_view text) {
+  /// Waits until all pieces before `index` are written, and writes text of it. False if the output
+  /// ends before the piece or in it.
+  bool write(std::size_t index, std::string_view text) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return next_ == index || index >= end_; });
-    if (index >= end_) return;
+    if (index >= end_) return false;
     lock.unlock();
     out_.write(text);
-    lock.lock();
-    if (!out_.good()) end_ = 0;
-    ++next_;
+    if (out_.good()) return true;
+    end_before(0);
+    return false;
+  }
+  /// The turn of the next piece. Needs: a `write` of piece `index` that returned true.
+  void end_turn(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    next_ = index + 1;
     changed_.notify_all();
   }
 
@@ -99,8 +107,9 @@ class DatasetWriter {
 
   void divide();
   Result<void> write_piece(std::size_t index);
-  /// Appends the records of a piece of `part` to the text of the worker.
-  Result<void> format_piece(const ShardPart& part, std::size_t piece, Worker& worker) const;
+  /// Appends the records of a piece of `part` to the text of the worker. Writes what is too long to
+  /// be kept.
+  Result<void> format_piece(const ShardPart& part, std::size_t index, Worker& worker);
   Result<void> open(Worker& worker, std::uint32_t shard) const;
   /// A worker that has this shard open, if there is one.
   std::unique_ptr<Worker> take_worker(std::uint32_t shard);
@@ -126,8 +135,8 @@ void DatasetWriter::divide() {
     const std::uint64_t end_id = first_id + info.records;
     ShardPart part{.shard = shard, .first_id = first_id, .end = info.blocks};
     part.first_piece = parts_.empty() ? 0 : parts_.back().end_piece();
-    part.piece_blocks =
-        std::max<std::size_t>(1, kPieceBytes * info.blocks / std::max<std::uint64_t>(1, info.raw_bytes));
+    const std::uint64_t text_bytes = info.raw_bytes + kRecordBytes * info.records;
+    part.piece_blocks = std::max<std::size_t>(1, kPieceBytes * info.blocks / std::max<std::uint64_t>(1, text_bytes));
     if (first_ > first_id || end_ < end_id) {
       auto worker = std::make_unique<Worker>();
       if (open(*worker, shard)) {
@@ -150,11 +159,13 @@ Result<void> DatasetWriter::write_piece(std::size_t index) {
   try {
     std::unique_ptr<Worker> worker = take_worker(part.shard);
     worker->text.clear();
-    const Result<void> read = detail::guard_memory(
-        dataset_.shard_path(part.shard), [&] { return format_piece(part, index - part.first_piece, *worker); });
+    const Result<void> read =
+        detail::guard_memory(dataset_.shard_path(part.shard), [&] { return format_piece(part, index, *worker); });
     if (!read) turns_.end_before(index + 1);
-    turns_.write(index, worker->text);
+    const bool written = turns_.write(index, worker->text);
     give_back(std::move(worker));
+    if (!written) return {};  // the output ends before what may have failed here
+    turns_.end_turn(index);
     return read;
   } catch (...) {
     turns_.end_before(index);  // nobody waits for this turn
@@ -162,9 +173,9 @@ Result<void> DatasetWriter::write_piece(std::size_t index) {
   }
 }
 
-Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t piece, Worker& worker) const {
+Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t index, Worker& worker) {
   DOVETAIL_TRY(open(worker, part.shard));
-  const std::size_t begin = part.begin + piece * part.piece_blocks;
+  const std::size_t begin = part.begin + (index - part.first_piece) * part.piece_blocks;
   const std::size_t end = begin + std::min(part.piece_blocks, part.end - begin);
   for (std::size_t block = begin; block < end; ++block) {
     DOVETAIL_ASSIGN(const format::BlockRecords records, worker.loader.load(*worker.file, block));
@@ -173,6 +184,9 @@ Result<void> DatasetWriter::format_piece(const ShardPart& part, std::size_t piec
     for (std::uint64_t id = std::max(first_, first_id); id < end_id; ++id) {
       const ByteView bytes = records[static_cast<std::uint32_t>(id - first_id)];
       append_record(worker.text, {id, part.shard, id - part.first_id, bytes}, form_);
+      if (worker.text.size() < kMostText) continue;
+      if (!turns_.write(index, worker.text)) return {};
+      worker.text.clear();
     }
   }
   return {};

@@ -15,7 +15,7 @@ namespace dovetail::tools {
 ///
 /// Needs:  a range from `range_in`.
 /// Errors: the first failure in the order of the records. The records before it are written.
-/// Cost:   memory for two blocks and some text per thread.
+/// Cost:   memory for two blocks, and for the text of a record or 1 MiB, per thread.
 Result<void> write_dataset(Sink& out, const Dataset& dataset, const IdRange& range, OutputForm form, unsigned threads);
 
 }  // namespace dovetail::tools
