@@ -149,6 +149,7 @@ class RandomCase {
     options_.max_held = 1 + below(4);
     options_.decode_threads = 1u << below(3);
     options_.io_threads = 1 + below(3);
+    options_.memory_bytes = 256 << 20;
     options_.registration = Registration::off;
     options_.storage = pick({StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct});
     options_.hung_after = pick({std::chrono::hours(0), std::chrono::hours(1), std::chrono::hours(1)});
