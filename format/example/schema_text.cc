@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <dovetail/schema.h>
 
 #include "format/example/schema_fallback.h"
+#include "format/example/schema_names.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
@@ -16,6 +22,7 @@ namespace {
 
 constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
 constexpr std::string_view kNumber = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-";
+constexpr std::string_view kBlanks = " \t\n";
 constexpr std::string_view kHex = "0123456789abcdef";
 
 /// Reads a schema from left to right. Errors name the place.
@@ -34,6 +41,24 @@ class SchemaText {
     return schema;
   }
 
+  std::optional<std::vector<std::string>> read_names() {
+    std::vector<std::string> names;
+    do {
+      if (take('"')) {
+        Result<std::string> name = read_quoted();
+        if (!name) return std::nullopt;
+        names.push_back(std::move(*name));
+      } else {
+        std::string_view name = text_.substr(at_, text_.find_first_of(",:", at_) - at_);
+        at_ += name.size();
+        name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+        names.emplace_back(name);
+      }
+    } while (take(','));
+    if (at_ != text_.size()) return std::nullopt;
+    return names;
+  }
+
  private:
   Error wrong(const std::string& expected) const {
     const std::string found =
@@ -42,9 +67,7 @@ class SchemaText {
                  "schema: expected " + expected + " at character " + std::to_string(at_ + 1) + ", found " + found);
   }
 
-  void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
-  }
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
 
   /// Takes the sign if it is next.
   bool take(char sign) {
@@ -238,6 +261,10 @@ Result<Schema> parse_schema(std::string_view text) {
                  "a schema of more than " + std::to_string(kMaxSchemaTextBytes) + " bytes of text");
   }
   return SchemaText(text).read();
+}
+
+std::optional<std::vector<std::string>> format::column_names(std::string_view text) {
+  return SchemaText(text).read_names();
 }
 
 }  // namespace dovetail

@@ -4,10 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "format/example/half.h"
 #include "format/example/schema_fallback.h"
+#include "format/example/schema_names.h"
 #include "tests/support/fails.h"
 #include "tests/support/sample_records.h"
 
@@ -218,6 +221,16 @@ TEST(SchemaTest, NamesPickColumns) {
   EXPECT_EQ(to_text(schema.pick({"a b", "x"}).value()), "\"a b\":bytes, x:i64=-1");
   EXPECT_THAT(schema.pick({"x", "z"}),
               Fails(Errc::invalid_option).saying("no column \"z\"; it has: x:i64=-1, \"a b\""));
+}
+
+TEST(SchemaTest, NamesAloneAreAListOfNames) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(format::column_names("image"), Names({"image"}));
+  EXPECT_EQ(format::column_names(" b , a b,c\""), Names({"b", "a b", "c\""}));
+  EXPECT_EQ(format::column_names("\"a, b\", \"f:g\" ,\"q\\\"\", \" \""), Names({"a, b", "f:g", "q\"", " "}));
+  EXPECT_EQ(format::column_names("a,"), Names({"a", ""}));
+  const std::string schemas[] = {"a:i64", "a, b:i64", "\"a\":i64", "a:bytes=\"x\"", "f:g", "\"a", "\"a\" b"};
+  for (const std::string& text : schemas) EXPECT_EQ(format::column_names(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -187,6 +187,7 @@ class SourcesTest(CommandTest):
         self.assertEqual(run_json(*of_tree, "b , a b")["columns"],
                          ", ".join(next(column for column in whole if column.startswith(start))
                                    for start in ("b:", '"a b":')))
+        self.assertEqual(run_json(*of_tree, '"a b"')["columns"], whole[1])
         self.assert_fails(USAGE, *of_tree, "a,c", says='the schema has no column "c"; it has: ')
         for columns, says in (("label:i64", ('has no such feature, only "image" (bytes_list)', "such as label:i64=-1")),
                               ("image:u8[7]", ("6 values, expected 7",)), ("image:f32", ("6 bytes",))):

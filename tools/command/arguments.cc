@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <utility>
 
-#include <boost/algorithm/string/split.hpp>
-#include <boost/algorithm/string/trim.hpp>
-
 #include <dovetail/rank_context.h>
 
+#include "format/example/schema_names.h"
 #include "format/text/number_text.h"
 #include "format/try.h"
 #include "format/words/convert_words.h"
@@ -52,13 +50,10 @@ void add_columns(Flags& flags, std::optional<std::string>& columns) {
 
 Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
   if (!asked_for) return std::optional<Schema>();
-  const bool names = asked_for->find(':') == std::string::npos;  // each column of a schema has a colon
+  const std::optional<std::vector<std::string>> names = format::column_names(*asked_for);
   DOVETAIL_ASSIGN(Schema schema, names ? dataset.schema() : parse_schema(*asked_for));
   if (names && *asked_for != "all") {
-    std::vector<std::string> wanted;
-    boost::algorithm::split(wanted, *asked_for, [](char sign) { return sign == ','; });
-    for (std::string& name : wanted) boost::algorithm::trim(name);
-    DOVETAIL_ASSIGN(schema, schema.pick(wanted));
+    DOVETAIL_ASSIGN(schema, schema.pick(*names));
   }
   return std::optional(std::move(schema));
 }
