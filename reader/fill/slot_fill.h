@@ -62,6 +62,9 @@ class SlotFill {
   /// Call this before the memory of records is freed: copies what columns still need of them. Reads
   /// in `waiting` still need their files.
   void let_go();
+  /// Frees the memory for large blocks, which many slots would keep. Call this after the last row
+  /// for now.
+  void free_blocks();
 
   /// The reads that the storage must do: none after an error. They stay at their addresses until
   /// `resume`.

@@ -11,6 +11,7 @@ namespace {
 // The most blocks that are requested together, and the most bytes of them.
 constexpr std::size_t kMostReads = 64;
 constexpr std::uint64_t kMostReadBytes = 4 << 20;
+constexpr std::size_t kMostKeptBytes = 128 << 10;  // of a block, for the next one
 
 }  // namespace
 
@@ -126,6 +127,12 @@ std::span<std::byte> SlotFill::room_for_block(const ShardFile& file, std::size_t
   const auto bytes = static_cast<std::size_t>(stored_bytes(file, block));
   if (stored_.size() < bytes) stored_.resize(bytes);
   return std::span(stored_).first(bytes);
+}
+
+void SlotFill::free_blocks() {
+  for (std::vector<std::byte>* const block : {&stored_, &decoded_}) {
+    if (block->capacity() > kMostKeptBytes) std::vector<std::byte>().swap(*block);
+  }
 }
 
 bool SlotFill::has_placed_reads() const noexcept {
