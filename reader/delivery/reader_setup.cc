@@ -150,8 +150,8 @@ BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const C
           .most_held = columns->most_held_bytes(rows, largest_record)};
 }
 
-/// The budget for `parts` parts, if none is given. A slot gets room for twice the mean batch, and for
-/// one of the largest records of the dataset.
+/// The budget for `parts` parts, if none is given. A slot gets room for twice the mean batch, and
+/// for one of the largest records of the dataset.
 std::uint64_t automatic_budget(const Dataset& dataset, std::uint32_t rows, const BatchBytes& batch, std::uint64_t parts,
                                std::uint64_t block_bytes) {
   const std::uint64_t mean = std::min(mean_batch_bytes(dataset, rows), kMostBudget);

@@ -10,8 +10,8 @@
 
 namespace dovetail::tools {
 
-/// Writes records [first, end) of a dataset in order. The threads read, check and format blocks, and
-/// wait for their turns to write. Ends early, without an error, if the output fails.
+/// Writes records [first, end) of a dataset in order. The threads read, check and format blocks,
+/// and wait for their turns to write. Ends early, without an error, if the output fails.
 ///
 /// Needs:  a range from `range_in`.
 /// Errors: the first failure in the order of the records. The records before it are written.
