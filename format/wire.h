@@ -79,6 +79,17 @@ class WireCursor {
     return true;
   }
 
+  /// Reads a whole field if it has the given tag, of one byte, and a length of one byte. Otherwise
+  /// returns false and reads nothing.
+  bool read_short(std::uint32_t tag, ByteView& bytes) noexcept {
+    if (left() < 2 || std::to_integer<std::uint32_t>(at_[0]) != tag) return false;
+    const auto size = std::to_integer<std::size_t>(at_[1]);
+    if (size >= 0x80 || size > left() - 2) return false;
+    bytes = ByteView(at_ + 2, size);
+    at_ += 2 + size;
+    return true;
+  }
+
   /// Needs: `T` is an unsigned integer of 4 or 8 bytes.
   template <class T>
   bool read_fixed(T& value, WireFault& fault) noexcept {

@@ -35,9 +35,11 @@ bool add_packed_ints(ByteView packed, std::uint64_t& count, WireFault& fault) no
   return false;
 }
 
-bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, WireFault& fault) noexcept {
+bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, ByteView& only, WireFault& fault) noexcept {
   WireCursor cursor(list);
+  only = ByteView();
   while (!cursor.done()) {
+    const bool first = cursor.at() == list.data();
     std::uint32_t tag = 0;
     if (!cursor.read_tag(tag, fault)) return false;
     ByteView bytes;
@@ -45,6 +47,7 @@ bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, WireFault&
     std::uint32_t fixed = 0;
     if (tag == kBytesOne) {
       if (!cursor.read_bytes(bytes, fault)) return false;
+      if (first && cursor.done()) only = bytes;
       if (kind == FeatureKind::bytes) {
         ++count;
       } else if (kind == FeatureKind::ints) {
@@ -89,7 +92,8 @@ bool scan_value(ByteView value, FeatureView& feature, WireFault& fault) noexcept
     }
     if (!cursor.read_bytes(feature.list, fault)) return false;
     ++feature.lists;
-    if (!scan_list(feature.list, kind, feature.count, fault)) return false;
+    if (!scan_list(feature.list, kind, feature.count, feature.only, fault)) return false;
+    if (feature.lists > 1) feature.only = ByteView();
   }
   return true;
 }
@@ -122,15 +126,17 @@ bool ExampleCursor::next_features() noexcept {
   return false;
 }
 
-bool ExampleCursor::skip_to_entry(std::uint32_t tag, ByteView& entry) noexcept {
-  while (tag != kBytesOne) {
-    if (!features_.skip(tag, kFeaturesDepth, fault_)) return false;
+bool ExampleCursor::next_long(ByteView& entry) noexcept {
+  for (;;) {
+    // A record is one message of entries, unless someone has concatenated several.
     while (features_.done()) {
       if (!next_features()) return false;
     }
+    std::uint32_t tag = 0;
     if (!features_.read_tag(tag, fault_)) return false;
+    if (tag == kBytesOne) return features_.read_bytes(entry, fault_);
+    if (!features_.skip(tag, kFeaturesDepth, fault_)) return false;
   }
-  return features_.read_bytes(entry, fault_);
 }
 
 bool scan_entry(ByteView entry, FeatureView& feature, WireFault& fault) noexcept {

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "format/example/packed_ints.h"
 #include "format/wire.h"
 
 namespace dovetail::format {
@@ -48,6 +50,10 @@ struct FeatureView {
 
   ByteView entry;                    ///< The whole entry.
   const std::byte* first = nullptr;  ///< The first piece that counts. Earlier pieces are of another kind.
+
+  /// The bytes of the text or of the packed numbers, if this is the only field of the only list.
+  /// Otherwise it has no data, not even a pointer.
+  ByteView only;
 };
 
 /// Walks over the entries of the map of one record, in the order of the bytes.
@@ -62,21 +68,13 @@ class ExampleCursor {
   /// Returns the bytes of the next entry, not yet checked; `scan_entry` checks them. Returns false
   /// at the end and for an error, which `fault()` describes.
   bool next(ByteView& entry) noexcept {
-    // A record is one message of entries, unless someone has concatenated several.
-    while (features_.done()) {
-      if (!next_features()) return false;
-    }
-    std::uint32_t tag = 0;
-    if (!features_.read_tag(tag, fault_)) return false;
-    if (tag == wire_tag(1, WireType::bytes)) [[likely]]
-      return features_.read_bytes(entry, fault_);
-    return skip_to_entry(tag, entry);
+    return features_.read_short(wire_tag(1, WireType::bytes), entry) || next_long(entry);
   }
   const WireFault& fault() const noexcept { return fault_; }
 
  private:
   bool next_features() noexcept;
-  bool skip_to_entry(std::uint32_t tag, ByteView& entry) noexcept;
+  bool next_long(ByteView& entry) noexcept;
 
   WireCursor record_;
   WireCursor features_;
@@ -85,6 +83,59 @@ class ExampleCursor {
 
 /// Checks all bytes of an entry. Returns false for an error, which `fault` describes.
 bool scan_entry(ByteView entry, FeatureView& feature, WireFault& fault) noexcept;
+
+/// Whether two texts of this size are the same. Without a call: names are short.
+inline bool same_bytes(const std::byte* a, const std::byte* b, std::size_t size) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 < size; i += 8) {
+    if (load_le<std::uint64_t>(a + i) != load_le<std::uint64_t>(b + i)) return false;
+  }
+  if (size >= 8) return load_le<std::uint64_t>(a + size - 8) == load_le<std::uint64_t>(b + size - 8);
+  while (i < size && a[i] == b[i]) ++i;
+  return i == size;
+}
+
+/// Does the same for a short entry of this name in the form that writers use: one list, of one text
+/// or of packed numbers, and no length above 127. Returns false for all other entries.
+/// Needs: a name that is UTF-8.
+inline bool scan_short(ByteView entry, std::string_view name, FeatureView& feature) noexcept {
+  constexpr std::size_t kHeads = 6;  // the tags and lengths behind the name
+  const std::size_t before = 2 + name.size();
+  if (entry.size() < before + kHeads || entry.size() >= 0x80) return false;
+  const std::byte* const at = entry.data() + before;
+  const auto size = static_cast<std::uint32_t>(entry.size() - before - kHeads);
+  const std::uint32_t list_tag = std::to_integer<std::uint32_t>(at[2]);
+  // Each message ends where the entry ends.
+  if (load_le<std::uint16_t>(entry.data()) != (name.size() << 8 | wire_tag(1, WireType::bytes)) ||
+      load_le<std::uint32_t>(at) !=
+          ((size + 2) << 24 | list_tag << 16 | (size + 4) << 8 | wire_tag(2, WireType::bytes)) ||
+      load_le<std::uint16_t>(at + 4) != (size << 8 | wire_tag(1, WireType::bytes)) ||
+      !same_bytes(entry.data() + 2, as_bytes(name).data(), name.size())) {
+    return false;
+  }
+  std::uint64_t count = 1;
+  if (list_tag == wire_tag(2, WireType::bytes)) {
+    if (size % sizeof(float) != 0) return false;
+    count = size / sizeof(float);
+  } else if (list_tag == wire_tag(3, WireType::bytes)) {
+    if (size != 1 || std::to_integer<unsigned>(at[kHeads]) >= 0x80) {
+      const auto counted = count_packed_ints(ByteView(at + kHeads, size));
+      if (!counted) return false;
+      count = *counted;
+    }
+  } else if (list_tag != wire_tag(1, WireType::bytes)) {
+    return false;
+  }
+  feature = {as_chars(ByteView(entry.data() + 2, name.size())),
+             static_cast<FeatureKind>(list_tag >> 3),
+             count,
+             ByteView(at + 4, size + 2),
+             1,
+             entry,
+             at + 2,
+             ByteView(at + kHeads, size)};
+  return true;
+}
 
 /// Walks over the values of a checked feature. Needs: the caller asks `next` for the feature's own
 /// kind.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "format/text/utf8.h"
 #include "tests/format/example_messages.h"
 #include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
@@ -185,6 +186,67 @@ TEST(ExampleWireTest, NamesAreUtf8) {
     name[0] = static_cast<char>(name[0] | 0xC0);
     for (std::size_t k = 1; k < name.size(); ++k) name[k] = static_cast<char>((name[k] & 0x3F) | 0x80);
     ASSERT_NO_FATAL_FAILURE(expect_agreement(wire_record(wire_entry(name, "")))) << "seed " << kMutationSeed + 3;
+  }
+}
+
+void expect_same(const FeatureView& found, const FeatureView& expected) {
+  EXPECT_EQ(found.name, expected.name);
+  EXPECT_EQ(found.kind, expected.kind);
+  EXPECT_EQ(found.count, expected.count);
+  EXPECT_EQ(as_chars(found.list), as_chars(expected.list));
+  EXPECT_EQ(found.lists, expected.lists);
+  EXPECT_EQ(as_chars(found.entry), as_chars(expected.entry));
+  EXPECT_EQ(found.first, expected.first);
+  EXPECT_EQ(found.only.data(), expected.only.data());
+  EXPECT_EQ(found.only.size(), expected.only.size());
+}
+
+TEST(ExampleWireTest, ShortEntriesAreScannedLikeOthers) {
+  Draws draws(kMutationSeed + 4);
+  int taken = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    std::string record = random_example(draws);
+    if (i % 2 == 1) record = mutated(std::move(record), draws);
+    ExampleCursor cursor(as_bytes(record));
+    for (ByteView part; cursor.next(part);) {
+      const std::vector<std::byte> entry(part.begin(), part.end());  // so that no byte behind it can be read
+      FeatureView expected;
+      WireFault fault;
+      const bool good = scan_entry(entry, expected, fault);
+      std::string name(expected.name);
+      if (!good && entry.size() > 2) name = std::string(as_chars(part.subspan(2))).substr(0, record.size() % 20);
+      FeatureView found;
+      if (!is_utf8(name) || !scan_short(entry, name, found)) continue;
+      ASSERT_TRUE(good) << "seed " << kMutationSeed + 4 << ", round " << i;
+      ASSERT_NO_FATAL_FAILURE(expect_same(found, expected)) << "seed " << kMutationSeed + 4 << ", round " << i;
+      ++taken;
+    }
+  }
+  EXPECT_GT(taken, kRounds / 20);
+}
+
+TEST(ExampleWireTest, ShortEntriesAreThoseOfTheirNameInTheUsualForm) {
+  const std::string list = wire_field(3, wire_field(1, wire_varint(300)));
+  FeatureView found;
+  for (std::size_t size = 0; size < 110; ++size) {
+    const std::string name(size, 'n');
+    const std::string entry = wire_field(1, name) + wire_field(2, list);
+    EXPECT_TRUE(scan_short(as_bytes(entry), name, found)) << size;
+    EXPECT_EQ(ints_of(found), std::vector<std::int64_t>{300});
+    EXPECT_FALSE(scan_short(as_bytes(entry), name + "n", found)) << size;
+    for (std::size_t i = 0; i < size; ++i) {
+      std::string other = name;
+      other[i] = 'm';
+      EXPECT_FALSE(scan_short(as_bytes(entry), other, found)) << size << ", byte " << i;
+    }
+    EXPECT_FALSE(scan_short(as_bytes(entry + wire_varint_field(9, 1)), name, found));
+    EXPECT_FALSE(scan_short(as_bytes(entry).first(entry.size() - 1), name, found));
+  }
+  for (const std::string& value :
+       {std::string(), list + list, wire_field(3, wire_varint_field(1, 5)), wire_field(3, wire_field(1, "\x80")),
+        wire_field(2, wire_field(1, "12345")), wire_field(4, wire_field(1, "a")), wire_field(3, ""),
+        wire_field(1, wire_field(1, std::string(120, 'a')))}) {
+    EXPECT_FALSE(scan_short(as_bytes(wire_field(1, "x") + wire_field(2, value)), "x", found));
   }
 }
 
