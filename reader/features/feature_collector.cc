@@ -2,9 +2,11 @@
 #include "reader/features/feature_collector.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "format/text/json_members.h"
+#include "format/try.h"
 
 namespace dovetail {
 namespace detail {
@@ -29,22 +31,22 @@ void Collector::add(std::uint64_t id, ByteView record) {
 
 Result<void> Collector::add_example(ByteView record, std::uint64_t priority) {
   if (removals_ != known_.removals()) {
-    order_.clear();
+    places_.clear();
     removals_ = known_.removals();
   }
-  format::WireFault fault;
-  switch (find_all(record, fault)) {
-    case Outcome::no_example:
-      return format::example_error(record, fault);
-    case Outcome::unknown_name:
-      return add_with_new_names(record, priority);
-    case Outcome::known:
-      break;
+  if (!find_all(record)) {
+    // The record has a new name, or is no Example.
+    DOVETAIL_TRY(parsed_.parse(record));
+    for (const format::FeatureView& view : parsed_.all()) {
+      count(known_.find_or_add(view.name), static_cast<ValueKind>(view.kind), view, priority);
+    }
+    return {};
   }
-  if (found_.empty()) return Error(Errc::bad_message, "tf.train.Example: no feature in the record");
-  for (const Found& found : found_) {
-    KnownFeature* const known = removals_ == known_.removals() ? found.known : known_.find_or_add(found.view.name);
-    count(known, static_cast<ValueKind>(found.view.kind), found.view, priority);
+  if (found_ == 0) return Error(Errc::bad_message, "tf.train.Example: no feature in the record");
+  for (const auto& [known, view] : std::span(places_).first(found_)) {
+    if (known == nullptr) continue;
+    KnownFeature* const valid = removals_ == known_.removals() ? known : known_.find_or_add(view.name);
+    count(valid, static_cast<ValueKind>(view.kind), view, priority);
   }
   return {};
 }
@@ -70,50 +72,34 @@ void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std
   }
 }
 
-/// Finds all features before any is counted, because a fault may follow later in the record. Of
-/// features with the same name, the last one counts.
-Collector::Outcome Collector::find_all(ByteView record, format::WireFault& fault) {
-  found_.clear();
-  ++searches_;
+/// Finds all features before any is counted, because a fault may follow later in the record.
+/// Writers mostly store features in the same order, so it compares with the last record first.
+/// Returns false unless the record is an Example whose names are all known.
+bool Collector::find_all(ByteView record) {
+  std::size_t place = 0;
+  std::span<Place> places = places_;
   format::ExampleCursor cursor(record);
-  ByteView entry;
-  format::FeatureView view;
-  for (std::size_t place = 0; cursor.next(entry); ++place) {
-    if (!format::scan_entry(entry, view, fault)) return Outcome::no_example;
-    KnownFeature* const known = expected(place, view.name);
-    if (known == nullptr) return Outcome::unknown_name;
-    if (known->search == searches_) {
-      found_[known->place].view = view;
-      continue;
+  format::WireFault fault;
+  for (ByteView entry; cursor.next(entry); ++place) {
+    if (place == places.size()) {
+      if (place == kMaxReportedFeatures) return false;  // or names that come again
+      places_.emplace_back();
+      places = places_;
     }
-    known->search = searches_;
-    known->place = found_.size();
-    found_.push_back({known, view});
+    auto& [known, view] = places[place];
+    if (known == nullptr || !format::scan_short(entry, known->name, view)) {
+      if (!format::scan_entry(entry, view, fault)) return false;
+      if (known == nullptr || known->name != view.name) known = known_.find(view.name);
+      if (known == nullptr) return false;
+    }
+    if (known->place == place) [[likely]]
+      continue;
+    // Of features with the same name, the last one counts.
+    if (known->place < place && places[known->place].known == known) places[known->place].known = nullptr;
+    known->place = place;
   }
-  fault = cursor.fault();
-  return fault.what == nullptr ? Outcome::known : Outcome::no_example;
-}
-
-/// Writers mostly store features in the same order, so compare with the last record first.
-KnownFeature* Collector::expected(std::size_t place, std::string_view name) {
-  if (place < order_.size() && order_[place]->name == name) [[likely]]
-    return order_[place];
-  KnownFeature* const known = known_.find(name);
-  if (known == nullptr || place >= kMaxReportedFeatures) return known;
-  if (place < order_.size()) {
-    order_[place] = known;
-  } else if (place == order_.size()) {
-    order_.push_back(known);
-  }
-  return known;
-}
-
-Result<void> Collector::add_with_new_names(ByteView record, std::uint64_t priority) {
-  if (auto parsed = parsed_.parse(record); !parsed) return parsed;
-  for (const format::FeatureView& view : parsed_.all()) {
-    count(known_.find_or_add(view.name), static_cast<ValueKind>(view.kind), view, priority);
-  }
-  return {};
+  found_ = place;
+  return cursor.fault().what == nullptr;
 }
 
 void Collector::note_other(std::uint64_t id, const std::optional<Error>& reason) {
@@ -137,7 +123,8 @@ void Collector::clear(const Collector& other) {
   first_other_.reset();
 }
 
-FeaturesReport Collector::report() const {
+FeaturesReport Collector::report() {
+  known_.shrink();
   FeaturesReport report;
   report.records = records_;
   report.examples = examples_;

@@ -29,23 +29,20 @@ class Collector {
   /// Forgets everything. The limits become those of `other`.
   void clear(const Collector& other);
   std::uint64_t records() const noexcept { return records_; }
-  FeaturesReport report() const;
+  FeaturesReport report();
 
  private:
-  /// A feature of the current record.
-  struct Found {
-    KnownFeature* known = nullptr;
+  /// A place among the features of a record.
+  struct Place {
+    KnownFeature* known = nullptr;  // the feature of the last record that had one here
     format::FeatureView view;
   };
-  enum class Outcome { known, unknown_name, no_example };
 
   /// Errors: `bad_message`; then nothing is counted.
   Result<void> add_example(ByteView record, std::uint64_t priority);
   /// False if it is not a JSON object. Errors: of such an object; then nothing is counted.
   Result<bool> add_json(ByteView record, std::uint64_t priority);
-  Outcome find_all(ByteView record, format::WireFault& fault);
-  KnownFeature* expected(std::size_t place, std::string_view name);
-  Result<void> add_with_new_names(ByteView record, std::uint64_t priority);
+  bool find_all(ByteView record);
   template <class List>
   void count(KnownFeature* known, ValueKind kind, const List& list, std::uint64_t priority);
   void note_other(std::uint64_t id, const std::optional<Error>& reason);
@@ -61,10 +58,9 @@ class Collector {
   std::uint64_t id_ = 0;  // of the current record
 
   // State that is kept from record to record.
-  std::uint64_t searches_ = 0;
-  std::uint64_t removals_ = 0;  // value of `removals()` when `order_` was valid
-  std::vector<Found> found_;
-  std::vector<KnownFeature*> order_;  // the features of the last record, in their order there
+  std::uint64_t removals_ = 0;  // value of `removals()` when the known features of `places_` were valid
+  std::vector<Place> places_;
+  std::size_t found_ = 0;  // places of the current record
   format::ExampleFeatures parsed_;
 };
 

@@ -12,8 +12,6 @@
 namespace dovetail::detail {
 namespace {
 
-constexpr std::uint32_t kPacked = format::wire_tag(1, format::WireType::bytes);
-
 /// The first numbers of a packed list: whole varints, at most `kPieceValues` bytes.
 ByteView whole_varints(ByteView packed) noexcept {
   if (packed.size() <= kPieceValues) return packed;
@@ -76,15 +74,25 @@ FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
   return {least, most, magnitude, total};
 }
 
+/// Returns whether sums of up to `kMostSingles` of these floats are exact as doubles: each sum is a
+/// multiple of the last bit of the least float, and fits 53 bits.
+DOVETAIL_WIDE_VECTORS
+bool sums_exactly(const float* values, std::size_t count) noexcept {
+  constexpr std::uint32_t kMostApart = 53 - 24 - std::bit_width(FloatRange::kMostSingles - 1);
+  std::uint32_t least = ~std::uint32_t{0};
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF;
+    least = std::min(least, magnitude - 1);  // of zero: the largest number
+    most = std::max(most, magnitude);
+  }
+  return (most >> 23) <= ((least + 1) >> 23) + kMostApart;
+}
+
 }  // namespace
 
-NumberPieces::NumberPieces(const format::FeatureView& feature) noexcept {
-  format::WireCursor cursor(feature.list);
-  format::WireFault fault;
-  std::uint32_t tag = 0;
-  const bool packed = feature.lists == 1 && !cursor.done() && cursor.read_tag(tag, fault) && tag == kPacked &&
-                      cursor.read_bytes(rest_, fault) && cursor.done();
-  if (!packed) values_.emplace(feature);
+NumberPieces::NumberPieces(const format::FeatureView& feature) noexcept : rest_(feature.only) {
+  if (rest_.data() == nullptr) values_.emplace(feature);
 }
 
 std::span<const std::int64_t> NumberPieces::next_ints() noexcept {
@@ -93,14 +101,6 @@ std::span<const std::int64_t> NumberPieces::next_ints() noexcept {
     if (rest_.empty()) return {};
     const ByteView piece = whole_varints(rest_);
     rest_ = rest_.subspan(piece.size());
-    if (piece.size() <= format::kVarintBytes) {  // mostly a single number
-      format::WireCursor cursor(piece);
-      format::WireFault fault;
-      for (std::uint64_t value = 0; !cursor.done() && cursor.read_varint(value, fault);) {
-        ints_[count++] = static_cast<std::int64_t>(value);
-      }
-      return std::span(ints_).first(count);
-    }
     count = static_cast<std::size_t>(
         format::unpack_all_ints(piece, Dtype::i64, std::as_writable_bytes(std::span(ints_)).data()).value_or(0));
   } else {
@@ -150,6 +150,11 @@ void FloatRange::add(std::span<const float> values) noexcept {
   most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(totals.most))));
   sum_.add(totals.sum);
   finite_ += values.size();
+}
+
+void FloatRange::add_singles(std::span<const float> values) noexcept {
+  if (sums_exactly(values.data(), values.size())) return add(values);
+  add_each(values);
 }
 
 void FloatRange::add(std::span<const double> values) noexcept {

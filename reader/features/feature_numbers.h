@@ -71,6 +71,9 @@ class IntRange {
 class FloatRange {
  public:
   void add(std::span<const float> values) noexcept;
+  /// Adds the floats of up to `kMostSingles` lists of one float.
+  static constexpr std::size_t kMostSingles = 128;
+  void add_singles(std::span<const float> values) noexcept;
   /// Needs: each number is not finite, or within the range of a float.
   void add(std::span<const double> values) noexcept;
   void add(const FloatRange& other) noexcept;

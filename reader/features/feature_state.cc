@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -42,10 +43,7 @@ class ListSample {
 
 template <class NextPiece>
 void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextPiece next) {
-  std::optional<ListSample> chosen;
-  if (sketch_.begin_list(count, priority, memory)) {
-    chosen.emplace(count, std::min<std::uint64_t>(count, sketch_.list_samples()), priority);
-  }
+  ListSample chosen(count, sketch_.begin_lists(1, count, priority, memory), priority);
   std::uint64_t begin = 0;
   for (auto piece = next(); !piece.empty(); piece = next()) {
     if constexpr (std::is_same_v<decltype(piece), std::span<const std::int64_t>>) {
@@ -54,8 +52,8 @@ void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, Sket
       floats_.add(piece);
     }
     sketch_.add(piece, memory);
-    for (; chosen && chosen->next() < begin + piece.size(); chosen->advance()) {
-      sketch_.add_sample({priority, key_of(piece[chosen->next() - begin]), chosen->weight(), 0}, std::nullopt);
+    for (; chosen.next() < begin + piece.size(); chosen.advance()) {
+      sketch_.add_sample({priority, key_of(piece[chosen.next() - begin]), chosen.weight(), 0}, std::nullopt);
     }
     begin += piece.size();
   }
@@ -63,38 +61,42 @@ void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, Sket
 
 template <class NextText>
 void FeatureState::add_texts(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextText next) {
-  std::optional<ListSample> chosen;
-  if (sketch_.begin_list(count, priority, memory)) {
-    chosen.emplace(count, std::min<std::uint64_t>(count, sketch_.list_samples()), priority);
-  }
+  ListSample chosen(count, sketch_.begin_lists(1, count, priority, memory), priority);
   ByteView value;
   for (std::uint64_t i = 0; next(value); ++i) {
     ints_.add(static_cast<std::int64_t>(value.size()));
     const std::uint64_t hash = hash_bytes(as_chars(value));
     sketch_.add(hash, as_chars(value), memory);
-    if (!chosen || chosen->next() != i) continue;
-    sketch_.add_sample({priority, hash, chosen->weight(), static_cast<std::uint32_t>(value.size())}, as_chars(value));
-    chosen->advance();
+    if (chosen.next() != i) continue;
+    sketch_.add_sample({priority, hash, chosen.weight(), static_cast<std::uint32_t>(value.size())}, as_chars(value));
+    chosen.advance();
   }
 }
 
-void FeatureState::add_length(std::uint64_t count, std::uint64_t id) noexcept {
-  ++records_;
-  if (count == 0) {
-    ++empty_lists_;
+/// `id` is the least id of the records.
+void FeatureState::add_lists(std::uint64_t lists, std::uint64_t values_each, std::uint64_t id) noexcept {
+  records_ += lists;
+  if (values_each == 0) {
+    empty_lists_ += lists;
     return;
   }
   first_record_ = std::min(first_record_, id);
-  values_ += count;
-  least_values_ = std::min(least_values_, count);
-  most_values_ = std::max(most_values_, count);
+  values_ += lists * values_each;
+  least_values_ = std::min(least_values_, values_each);
+  most_values_ = std::max(most_values_, values_each);
 }
 
-void FeatureState::add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority,
-                       SketchMemory& memory) {
-  add_length(feature.count, id);
+void FeatureState::add_list(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority,
+                            SketchMemory& memory) {
+  add_lists(1, feature.count, id);
   if (feature.count == 0) return;
   if (kind_ == ValueKind::bytes) {
+    if (feature.only.data() != nullptr) {
+      return add_texts(1, priority, memory, [text = feature.only, more = true](ByteView& value) mutable {
+        value = text;
+        return std::exchange(more, false);
+      });
+    }
     format::FeatureValues values(feature);
     return add_texts(feature.count, priority, memory, [&](ByteView& value) { return values.next(value); });
   }
@@ -106,11 +108,26 @@ void FeatureState::add(const format::FeatureView& feature, std::uint64_t id, std
   }
 }
 
+void FeatureState::add_batch(const Batch& batch, SketchMemory& memory) {
+  if (batch.size == 0) return;
+  add_lists(batch.size, 1, batch.first_record);
+  sketch_.begin_lists(batch.size, 1, ValueSketch::kNotSampled, memory);
+  if (kind_ == ValueKind::ints) {
+    const auto values = std::span<const std::int64_t>(batch.ints).first(batch.size);
+    ints_.add(values);
+    sketch_.add(values, memory);
+  } else {
+    const auto values = std::span<const float>(batch.floats).first(batch.size);
+    floats_.add_singles(values);
+    sketch_.add(values, memory);
+  }
+}
+
 void FeatureState::add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority,
                        SketchMemory& memory) {
   std::visit(
       [&]<class Value>(const std::vector<Value>& list) {
-        add_length(list.size(), id);
+        add_lists(1, list.size(), id);
         std::span<const Value> rest = list;
         if constexpr (std::is_same_v<Value, ByteView>) {
           add_texts(list.size(), priority, memory, [&](ByteView& value) {
@@ -120,11 +137,7 @@ void FeatureState::add(const format::JsonValues& values, std::uint64_t id, std::
             return true;
           });
         } else {
-          add_numbers(list.size(), priority, memory, [&] {
-            const std::span<const Value> piece = rest.first(std::min(rest.size(), kPieceValues));
-            rest = rest.subspan(piece.size());
-            return piece;
-          });
+          add_numbers(list.size(), priority, memory, [&] { return std::exchange(rest, {}); });
         }
       },
       values);
@@ -140,6 +153,14 @@ void FeatureState::merge(const FeatureState& other, SketchMemory& memory) {
   ints_.add(other.ints_);
   floats_.add(other.floats_);
   sketch_.merge(other.sketch_, memory);
+  if (other.batch_) add_batch(*other.batch_, memory);
+}
+
+void FeatureState::shrink(SketchMemory& memory) {
+  sketch_.shrink(memory);
+  if (!batch_) return;
+  add_batch(*batch_, memory);
+  batch_->size = 0;
 }
 
 FeatureStats FeatureState::report(const std::string& name) const {

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <dovetail/features.h>
@@ -23,19 +27,63 @@ class FeatureState {
 
   /// Adds the feature of a record. Needs: the feature is checked and of this kind. `id` and
   /// `priority` are those of the record.
-  void add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, SketchMemory& memory);
+  void add(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, SketchMemory& memory) {
+    if (feature.only.data() == nullptr || feature.count != 1 || !add_to_batch(feature.only, id, priority, memory)) {
+      add_list(feature, id, priority, memory);
+    }
+  }
   /// Adds a member of a JSON object. Needs: at least one value, all of this kind.
   void add(const format::JsonValues& values, std::uint64_t id, std::uint64_t priority, SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
-  void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
+  /// Reduces the limits to those of `memory.level`. Adds what waits in the batch.
+  void shrink(SketchMemory& memory);
 
   ValueKind kind() const noexcept { return kind_; }
   /// The memory that its sketch is charged for.
   std::uint64_t charge() const noexcept { return sketch_.charged(); }
+  /// Needs: `shrink` was called after the last list.
   FeatureStats report(const std::string& name) const;
 
  private:
-  void add_length(std::uint64_t count, std::uint64_t id) noexcept;
+  /// Numbers of lists of one value that are not in the sample. They wait to be added together,
+  /// because loops over many numbers are several times as fast.
+  struct Batch {
+    static constexpr std::size_t kMost = FloatRange::kMostSingles;
+
+    std::uint64_t first_record = std::numeric_limits<std::uint64_t>::max();
+    std::size_t size = 0;
+    // One of these holds the numbers.
+    std::array<std::int64_t, kMost> ints;
+    std::array<float, kMost> floats;
+  };
+
+  void add_list(const format::FeatureView& feature, std::uint64_t id, std::uint64_t priority, SketchMemory& memory);
+  /// Returns false if the number needs the general path.
+  bool add_to_batch(ByteView packed, std::uint64_t id, std::uint64_t priority, SketchMemory& memory) {
+    if (kind_ == ValueKind::bytes || sketch_.may_sample(priority)) return false;
+    if (!batch_) {
+      if (memory.batches == 0) return false;
+      --memory.batches;
+      batch_ = std::make_unique<Batch>();
+    }
+    Batch& batch = *batch_;
+    batch.first_record = std::min(batch.first_record, id);
+    if (kind_ == ValueKind::floats) {
+      batch.floats[batch.size++] = std::bit_cast<float>(format::load_le<std::uint32_t>(packed.data()));
+    } else {
+      format::WireFault fault;
+      std::uint64_t value = 0;
+      format::WireCursor(packed).read_varint(value, fault);
+      batch.ints[batch.size++] = static_cast<std::int64_t>(value);
+    }
+    if (batch.size == Batch::kMost) {
+      add_batch(batch, memory);
+      batch.size = 0;
+    }
+    return true;
+  }
+  void add_batch(const Batch& batch, SketchMemory& memory);
+  void add_lists(std::uint64_t lists, std::uint64_t values_each, std::uint64_t id) noexcept;
   template <class NextPiece>
   void add_numbers(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextPiece next);
   template <class NextText>
@@ -52,6 +100,7 @@ class FeatureState {
   IntRange ints_;  // for bytes: their lengths
   FloatRange floats_;
   ValueSketch sketch_;
+  std::unique_ptr<Batch> batch_;
 };
 
 /// Adds top values and a histogram to the statistics of a feature. Needs: the other statistics are

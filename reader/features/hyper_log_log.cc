@@ -116,11 +116,14 @@ void HyperLogLog::add(std::span<const float> values) noexcept {
   const unsigned rest_bits = 32 - precision_;  // of a first half
   const std::uint32_t rest = (std::uint32_t{1} << rest_bits) - 1;
   const std::uint32_t bound = std::uint32_t{1} << (rest_bits - std::min(floor_, rest_bits));
-  while (floor_ > 0 && values.size() >= kGroup) {
+  while (values.size() >= kGroup) {
     const auto some = values.first(std::min(values.size() / kGroup * kGroup, kAtOnce));
     values = values.subspan(some.size());
     const std::size_t count = copy_rare_halves(some.data(), some.size(), rest, bound, rare.data());
-    for (const std::uint32_t half : std::span(rare).first(count)) add(hash_of_half(half));
+    for (const std::uint32_t half : std::span(rare).first(count)) {
+      // Mostly the first half decides.
+      add((half & rest) != 0 ? std::uint64_t{half} << 32 : hash_of_half(half));
+    }
   }
   for (const float value : values) add(hash_of(value));
 }

@@ -57,8 +57,8 @@ class HyperLogLog {
   void expect(std::size_t hashes) noexcept;
 
   unsigned precision_;
-  std::vector<std::uint8_t> registers_;
   unsigned floor_ = 0;  // no register is below it
+  std::vector<std::uint8_t> registers_;
   std::uint64_t until_floor_ = kFloorAfter;
 };
 

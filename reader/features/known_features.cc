@@ -10,7 +10,7 @@ namespace {
 
 // Memory of a name and a state beside their bytes: nodes of the map, and the overhead of the
 // allocator.
-constexpr std::uint64_t kNameCharge = sizeof(KnownFeature) + 128;
+constexpr std::uint64_t kNameCharge = sizeof(KnownFeature) + 136;
 constexpr std::uint64_t kStateCharge = sizeof(FeatureState) + 16;
 
 }  // namespace
@@ -35,13 +35,9 @@ KnownFeature* KnownFeatures::find_or_add(std::string_view name) {
   return find(name);
 }
 
-FeatureState& KnownFeatures::state(KnownFeature& feature, ValueKind kind) {
-  std::unique_ptr<FeatureState>& state = feature.kinds[static_cast<std::size_t>(kind)];
-  if (!state) [[unlikely]] {
-    state = std::make_unique<FeatureState>(kind, memory_);
-    memory_.charged += kStateCharge;
-  }
-  return *state;
+FeatureState& KnownFeatures::add_state(KnownFeature& feature, ValueKind kind) {
+  memory_.charged += kStateCharge;
+  return *(feature.kinds[static_cast<std::size_t>(kind)] = std::make_unique<FeatureState>(kind, memory_));
 }
 
 void KnownFeatures::leave_out(std::string_view name) {
@@ -62,6 +58,7 @@ void KnownFeatures::leave_out_last() {
 }
 
 void KnownFeatures::shrink() {
+  shrink_to(memory_.level);
   while (full() && memory_.level < ValueSketch::kMostLevel) shrink_to(memory_.level + 1);
   while (full() && !features_.empty()) leave_out_last();
 }

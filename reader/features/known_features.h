@@ -22,9 +22,7 @@ struct KnownFeature {
 
   std::string name;
   std::array<std::unique_ptr<FeatureState>, 4> kinds;
-  // The last search that found this feature in a record, and its place there.
-  std::uint64_t search = 0;
-  std::size_t place = 0;
+  std::size_t place = 0;  // in the last record that has it
 };
 
 /// The features that were found. If there are more names than can be reported, or than fit the
@@ -44,7 +42,10 @@ class KnownFeatures {
   /// The same, but adds a new name. Null if the name is left out.
   KnownFeature* find_or_add(std::string_view name);
   /// The statistics of one kind of list; created on first use.
-  FeatureState& state(KnownFeature& feature, ValueKind kind);
+  FeatureState& state(KnownFeature& feature, ValueKind kind) {
+    const auto& state = feature.kinds[static_cast<std::size_t>(kind)];
+    return state ? *state : add_state(feature, kind);
+  }
 
   SketchMemory& memory() noexcept { return memory_; }
   unsigned level() const noexcept { return memory_.level; }
@@ -52,8 +53,8 @@ class KnownFeatures {
   /// Whether the features take more than the budget. Check this after each feature that is added,
   /// then call `shrink` or `clear`.
   bool full() const noexcept { return memory_.charged > budget_; }
-  /// Halves the limits of all features until they fit the budget. If that is not enough, leaves out
-  /// the last names.
+  /// Adds what waits in batches. Then halves the limits of all features until they fit the budget.
+  /// If that is not enough, leaves out the last names.
   void shrink();
   /// Forgets all features. The limits become those of `level`.
   void clear(unsigned level);
@@ -63,6 +64,7 @@ class KnownFeatures {
   std::uint64_t names_left_out() const noexcept;
 
  private:
+  FeatureState& add_state(KnownFeature& feature, ValueKind kind);
   void shrink_to(unsigned level);
   void leave_out(std::string_view name);
   void leave_out_last();

@@ -65,8 +65,6 @@ std::size_t first_place(std::uint64_t key, std::size_t mask) noexcept {
 }
 
 constexpr std::size_t kKeysAtOnce = 128;
-// For fewer numbers than this, the call of a loop over vectors costs more than it saves.
-constexpr std::size_t kFewKeys = 8;
 
 }  // namespace
 
@@ -94,10 +92,6 @@ void ValueSketch::add(std::span<const std::int64_t> values, SketchMemory& memory
   // Signed and unsigned integers of the same size may alias.
   std::span keys(reinterpret_cast<const std::uint64_t*>(values.data()), values.size());
   if (!estimate_) keys = keys.subspan(count_all(keys, memory));
-  if (keys.size() < kFewKeys) {
-    for (const std::uint64_t key : keys) estimate_->add(mix_bits(key));
-    return;
-  }
   std::array<std::uint64_t, kKeysAtOnce> hashes;
   while (!keys.empty()) {
     const auto some = keys.first(std::min(keys.size(), kKeysAtOnce));
@@ -229,15 +223,15 @@ void ValueSketch::begin_estimate(SketchMemory& memory) {
   forget_texts();
 }
 
-bool ValueSketch::begin_list(std::uint64_t values, std::uint64_t priority, SketchMemory& memory) {
+std::size_t ValueSketch::begin_lists(std::uint64_t lists, std::uint64_t values, std::uint64_t priority,
+                                     SketchMemory& memory) {
   const std::size_t samples = std::min<std::uint64_t>(values, list_samples());
   const bool more = offered_ < sample_room() || samples > longest_;
-  offered_ += samples;
+  offered_ += lists * samples;
   longest_ = std::max(longest_, samples);
   if (more) settle(memory);
-  if (priority >= sampled_below_) return false;
-  if (sample_.size() + samples > sample_room()) cut_sample();
-  return priority < sampled_below_;
+  if (may_sample(priority) && sample_.size() + samples > sample_room()) cut_sample();
+  return may_sample(priority) ? samples : 0;
 }
 
 void ValueSketch::add_sample(const Sampled& sample, std::optional<std::string_view> text) {

@@ -24,7 +24,9 @@ namespace dovetail::detail {
 struct SketchMemory {
   std::uint64_t charged = 0;
   unsigned level = 0;
-  unsigned seen_numbers = 8;  // how many more sketches may have a `SeenNumbers`, which is not charged
+  // How many more features may have what is not charged: a `SeenNumbers`, a batch of numbers.
+  unsigned seen_numbers = 8;
+  unsigned batches = 256;
 };
 
 /// A set of 2^18 small numbers, such as token ids. A sketch that estimates keeps the numbers that it
@@ -57,6 +59,8 @@ class ValueSketch {
   static constexpr std::size_t kMostExact = 512;
   static constexpr std::size_t kMostSampled = 512;
   static constexpr std::size_t kMostTextBytes = 48;  // longer texts are not kept
+  /// The priority of lists that do not enter the sample.
+  static constexpr std::uint64_t kNotSampled = ~std::uint64_t{0};
   static constexpr unsigned kMostLevel = HyperLogLog::kMostPrecision - HyperLogLog::kLeastPrecision;
 
   struct Counted {
@@ -84,10 +88,11 @@ class ValueSketch {
   /// The most values of a list that enter the sample. Fewer for texts, which take five times as
   /// much memory.
   std::size_t list_samples() const noexcept { return texts() ? 8 : 32; }
-  /// Call this before a list of `values` values. Returns whether they may enter the sample. If so,
-  /// `add_sample` must be called for each of the `list_samples()` values, or for all if the list
-  /// has fewer.
-  bool begin_list(std::uint64_t values, std::uint64_t priority, SketchMemory& memory);
+  /// Whether values of lists with this priority may enter the sample, now or later.
+  bool may_sample(std::uint64_t priority) const noexcept { return priority < sampled_below_; }
+  /// Call this before lists of `values` values each. Returns for how many values of each list
+  /// `add_sample` must be called: 0 if they cannot enter the sample.
+  std::size_t begin_lists(std::uint64_t lists, std::uint64_t values, std::uint64_t priority, SketchMemory& memory);
   /// `text` is the value's text, for texts.
   void add_sample(const Sampled& sample, std::optional<std::string_view> text);
 

@@ -92,6 +92,21 @@ TEST(FeatureCollectorTest, FloatsThatAreNotFiniteAreCountedInstead) {
   EXPECT_FALSE(std::signbit(feature(report, "z").least));
 }
 
+TEST(FeatureCollectorTest, SumsOfNumbersOfManyRecordsAreExact) {
+  // Doubles would lose the ones beside the large numbers. Most of these lists are not in the sample.
+  for (const float large : {0x1p20F, 0x1p30F, 0x1p60F}) {
+    std::vector<std::string> records;
+    for (int i = 0; i < 4096; ++i) {
+      const float value = i % 128 == 0 ? large : i % 128 == 127 ? -large : i % 128 == 64 ? 0.0F : 0x1.000002p0F;
+      records.push_back(ExampleRecord().floats("x", {value}).ints("n", {i % 2 == 0 ? kLeast : kMost}).bytes());
+    }
+    const FeaturesReport report = report_of(records);
+    EXPECT_EQ(feature(report, "x").mean, 125.0 / 128 * static_cast<double>(0x1.000002p0F)) << large;
+    EXPECT_EQ(feature(report, "n").mean, -0.5);
+    EXPECT_EQ(feature(report, "n").records, 4096u);
+  }
+}
+
 TEST(FeatureCollectorTest, NamesTheMostFrequentValues) {
   std::vector<std::string> records;
   for (int i = 0; i < 100; ++i) {
