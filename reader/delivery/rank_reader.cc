@@ -49,7 +49,7 @@ RankReader::RankReader(ReaderSetup setup)
              .record_bytes = fetched_record_bytes(setup_),
              .from_blocks = setup_.plan.options().order == OrderKind::global,
              // With this order no runs take the budget.
-             .ahead_bytes = setup_.memory.read_ahead_bytes / setup_.memory.slots,
+             .ahead_bytes = setup_.memory.read_ahead_bytes / setup_.memory.slots_of_blocks,
              .columns = setup_.columns.get(),
              .transform = setup_.options.transform ? &setup_.options.transform : nullptr,
              .seed = setup_.plan.options().seed},
@@ -248,7 +248,16 @@ bool RankReader::can_fill_locked(const Flight& flight) const {
   // wait for the memory that these rows free.
   if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
-  return flight.lease != nullptr || setup_.ring->has_free();
+  return flight.lease != nullptr || (setup_.ring->has_free() && !blocks_fill_budget_locked());
+}
+
+bool RankReader::blocks_fill_budget_locked() const {
+  if (!rules_.from_blocks || setup_.memory.slots_of_blocks == setup_.memory.slots) return false;
+  const auto takes_blocks = [](const auto& flight) {
+    return flight->lease != nullptr && flight->ready < flight->batches;
+  };
+  const auto taking = std::count_if(flights_.begin(), flights_.end(), takes_blocks);
+  return static_cast<std::uint32_t>(taking) >= setup_.memory.slots_of_blocks;
 }
 
 Flight* RankReader::next_fill_locked() const {

@@ -208,6 +208,8 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   shares.decoder_bytes = held;
   shares.read_ahead_bytes =
       shares.budget - shares.slot_bytes * shares.slots - 2 * shares.decoder_bytes * decoders - storage_bytes;
+  const std::uint64_t of_blocks = shares.read_ahead_bytes / std::max<std::uint64_t>(largest_block(dataset), 1);
+  shares.slots_of_blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(of_blocks, 1, shares.slots));
   return shares;
 }
 

@@ -26,6 +26,8 @@ struct MemoryShares {
   std::uint64_t decoder_bytes = 0;     ///< Memory that each column decoder may hold, beside the slab.
   std::uint64_t read_ahead_bytes = 0;  ///< Budget for runs.
   std::uint64_t budget = 0;            ///< All of it.
+  /// The most slots that wait for a block each, with `OrderKind::global`.
+  std::uint32_t slots_of_blocks = 1;
 };
 
 /// A record of at least this size in a block of its own is read, or decoded, straight into its row.

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
@@ -54,7 +53,7 @@ void check_record(RowRead& read, Storage& storage);
 /// Checks and decodes a block that was read, as `check_twice`, and finds one of its records. The
 /// result lies in `stored` or in `decoded`.
 Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::uint64_t record,
-                                 const Result<void>& read, std::span<std::byte> stored, std::vector<std::byte>& decoded,
+                                 const Result<void>& read, std::span<std::byte> stored, AlignedBuffer& decoded,
                                  Storage& storage, FillCounts& counts);
 
 }  // namespace dovetail::detail

@@ -125,8 +125,8 @@ class SlotFill {
   SlotRows rows_;
   std::optional<ColumnRows> columns_;
   std::deque<RowRead> reads_;
-  std::vector<std::byte> stored_;   // a block that is read for one row
-  std::vector<std::byte> decoded_;  // likewise, decoded
+  AlignedBuffer stored_;   // a block that is read for one row
+  AlignedBuffer decoded_;  // likewise, decoded
   bool waits_for_shard_ = false;
   bool has_damage_ = false;  // in the rows of this batch
   std::uint32_t ready_ = 0;

@@ -125,13 +125,13 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
 
 std::span<std::byte> SlotFill::room_for_block(const ShardFile& file, std::size_t block) {
   const auto bytes = static_cast<std::size_t>(stored_bytes(file, block));
-  if (stored_.size() < bytes) stored_.resize(bytes);
-  return std::span(stored_).first(bytes);
+  if (stored_.size() < bytes) stored_ = AlignedBuffer(bytes);
+  return {stored_.data(), bytes};
 }
 
 void SlotFill::free_blocks() {
-  for (std::vector<std::byte>* const block : {&stored_, &decoded_}) {
-    if (block->capacity() > kMostKeptBytes) std::vector<std::byte>().swap(*block);
+  for (AlignedBuffer* const block : {&stored_, &decoded_}) {
+    if (block->size() > kMostKeptBytes) *block = AlignedBuffer();
   }
 }
 
