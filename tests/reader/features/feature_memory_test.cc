@@ -71,6 +71,19 @@ TEST(FeatureMemoryTest, LittleMemoryCostsPrecisionAlone) {
   }
 }
 
+TEST(FeatureMemoryTest, FeaturesWithoutValuesTakeTheSameMemoryWithAndWithoutMerges) {
+  // Fits the names and states alone, without the tables of their sketches.
+  constexpr std::size_t kMemory = 170'000;
+  ExampleRecord record;
+  for (int f = 100; f < 300; ++f) record = record.ints("f" + std::to_string(f), {});
+  FeatureCollector whole(kMemory);
+  whole.add(0, as_bytes(record.bytes()));
+  FeatureCollector merged(kMemory);
+  merged.merge(whole);
+  EXPECT_GT(merged.report().names_left_out, 0u);
+  EXPECT_EQ(all_of(whole.report()), all_of(merged.report()));
+}
+
 TEST(FeatureMemoryTest, WithLittleMemoryTheOrderMakesNoDifferenceEither) {
   for (std::uint64_t seed = kMemorySeed; seed < kMemorySeed + 4; ++seed) {
     std::mt19937_64 draws(seed);
