@@ -23,7 +23,7 @@ namespace dovetail::detail {
 /// order.
 class FeatureState {
  public:
-  FeatureState(ValueKind kind, const SketchMemory& memory) : kind_(kind), sketch_(kind, memory) {}
+  FeatureState(ValueKind kind, SketchMemory& memory) : kind_(kind), sketch_(kind, memory) {}
 
   /// Adds the feature of a record. Needs: the feature is checked and of this kind. `id` and
   /// `priority` are those of the record.

@@ -76,7 +76,7 @@ class ValueSketch {
   };
 
   /// Needs, for all calls: `memory.level` is the level of the sketch.
-  ValueSketch(ValueKind kind, const SketchMemory& memory) : kind_(kind), level_(memory.level) {}
+  ValueSketch(ValueKind kind, SketchMemory& memory) : kind_(kind), level_(memory.level) { settle(memory); }
 
   /// Adds numbers. Needs: a sketch of their kind.
   void add(std::span<const std::int64_t> values, SketchMemory& memory);

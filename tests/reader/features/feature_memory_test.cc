@@ -10,6 +10,7 @@
 
 #include <dovetail/features.h>
 
+#include "reader/features/feature_collector.h"
 #include "tests/reader/features/feature_records.h"
 
 namespace dovetail::test {
@@ -82,6 +83,18 @@ TEST(FeatureMemoryTest, FeaturesWithoutValuesTakeTheSameMemoryWithAndWithoutMerg
   merged.merge(whole);
   EXPECT_GT(merged.report().names_left_out, 0u);
   EXPECT_EQ(all_of(whole.report()), all_of(merged.report()));
+}
+
+TEST(FeatureMemoryTest, FeaturesWithoutValuesAreChargedWhenTheyAreFound) {
+  int full = 0;
+  detail::Collector collector(170'000, [&](detail::Collector& self) {
+    ++full;
+    self.clear(self);
+  });
+  ExampleRecord record;
+  for (int f = 100; f < 300; ++f) record = record.ints("f" + std::to_string(f), {});
+  collector.add(0, as_bytes(record.bytes()));
+  EXPECT_EQ(full, 1);
 }
 
 TEST(FeatureMemoryTest, WithLittleMemoryTheOrderMakesNoDifferenceEither) {
