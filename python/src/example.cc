@@ -21,9 +21,6 @@ namespace dovetail::python {
 
 namespace {
 
-using Ints = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
-using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
-
 [[noreturn]] void refuse_type(const std::string& name, const std::string& why) {
   PyErr_Clear();  // replaced by a message that names the feature
   throw py::type_error("feature \"" + name + "\": " + why);
@@ -33,7 +30,7 @@ using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 class Features {
  public:
   void add(const std::string& name, const py::object& value) {
-    if (py::isinstance<py::array>(value)) return add_array(name, value);
+    if (is_array(value)) return add_array(name, value);
     if (is_bytes(value)) return encoder_.add_bytes(name, keep(name, value));
     if (is_array_of_others(value)) return add_array(name, call_object(import_module("numpy").attr("asarray"), value));
     if (is_int(value)) return encoder_.add_int(name, to_int(name, value));
@@ -95,18 +92,18 @@ class Features {
   }
 
   void add_array(const std::string& name, const py::object& value) {
-    const py::dtype type = py::array(value).dtype();
+    const py::dtype type = py::reinterpret_borrow<py::array>(value).dtype();
     // See need_numpy() about itemsize().
     const auto size = py::cast<std::size_t>(type.attr("itemsize"));
     if (type.kind() == 'u' && size == 1) {
       return encoder_.add_bytes(name, keep(name, py::module_::import("numpy").attr("ascontiguousarray")(value)));
     }
     if (type.kind() == 'i' || type.kind() == 'b' || (type.kind() == 'u' && size < 8)) {
-      const Ints numbers(value);
+      const auto numbers = to_array_of<std::int64_t>(value);
       return encoder_.add_ints(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
     if (type.kind() == 'f' && size <= 4) {
-      const Floats numbers(value);
+      const auto numbers = to_array_of<float>(value);
       return encoder_.add_floats(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
     const bool texts = type.kind() == 'U' || type.kind() == 'S' || type.kind() == 'O';

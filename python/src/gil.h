@@ -9,6 +9,11 @@
 // Therefore no object with a destructor may exist between a call that may wait for the lock and its
 // `ParkingPlace`. Use `call_python` for functions that may run Python code, and `Unlocked` and
 // `Locked` otherwise.
+//
+// pybind11's `gil_scoped_release` takes the lock in its destructor, which is noexcept. The unwinding
+// begins there and aborts the process before it reaches any `ParkingPlace`. So use nothing of
+// pybind11 that releases the lock. The first call of its table of NumPy's functions does; see
+// `need_numpy`.
 #pragma once
 
 #include <unistd.h>

@@ -25,8 +25,8 @@ namespace dovetail::python {
 
 namespace {
 
-using Ids = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
-using Statuses = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+using Ids = py::array_t<std::uint64_t>;
+using Statuses = py::array_t<std::uint8_t>;
 
 Dataset to_dataset(const py::object& given) {
   const py::object dataset = py::isinstance<Dataset>(given) ? given : call_object(py::type::of<Dataset>(), given);
@@ -116,11 +116,17 @@ py::tuple planned_rows(const Plan& plan, const py::object& epoch_given, const py
 
 /// Requires whole numbers in a range: a fraction is no id, and no number may be converted to
 /// another one.
-template <class Numbers>
-Numbers whole_numbers(const char* name, const py::object& given, const py::int_& least, const py::int_& most) {
+template <class Number>
+py::array_t<Number> whole_numbers(const char* name, const py::object& given, const py::int_& least,
+                                  const py::int_& most) {
   need_numpy();
-  const py::array array = py::array::ensure(given);
-  if (!array) throw py::type_error(std::string(name) + " must be an array, or convertible to one");
+  const py::array array = [&] {
+    try {
+      return to_array(given);
+    } catch (const py::error_already_set&) {
+      throw py::type_error(std::string(name) + " must be an array, or convertible to one");
+    }
+  }();
   const char kind = array.dtype().kind();
   if (array.size() > 0 && kind != 'u' && kind != 'i') {
     throw py::type_error(std::string(name) + " must be whole numbers, not " + std::string(py::repr(array.dtype())));
@@ -134,15 +140,15 @@ Numbers whole_numbers(const char* name, const py::object& given, const py::int_&
              ", but it has " + std::string(py::repr(smallest < least ? smallest : largest)));
     }
   }
-  return Numbers(array);
+  return to_array_of<Number>(array);
 }
 
 /// The ids of rows, and a status for each.
 struct RowArrays {
   RowArrays(const py::object& given_ids, const py::object& given_status)
       // -1 is NO_ID in the tensors of frameworks.
-      : ids(whole_numbers<Ids>("ids", given_ids, -1, py::int_(kNoId))),
-        status(whole_numbers<Statuses>("status", given_status, 0, kRowStatuses - 1)) {
+      : ids(whole_numbers<std::uint64_t>("ids", given_ids, -1, py::int_(kNoId))),
+        status(whole_numbers<std::uint8_t>("status", given_status, 0, kRowStatuses - 1)) {
     if (ids.size() == status.size()) return;
     refuse(std::to_string(ids.size()) + " ids, but " + std::to_string(status.size()) + " statuses");
   }

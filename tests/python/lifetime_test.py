@@ -383,6 +383,34 @@ class ExitTest(ProgramTest):
                     self.assertEqual(process.returncode, 0, errors)
                     self.assertNotIn("Traceback", errors)  # the threads did not end before
 
+    def test_a_daemon_thread_that_makes_the_first_array(self):
+        # The module then imports parts of NumPy. Each time the interpreter ends during another of these imports.
+        program = """
+            import builtins, time, numpy
+            last = int(sys.argv[2])
+            imports, reached = [], threading.Event()
+            def watched(name, *rest, plain=builtins.__import__, **named):
+                imports.append(name)
+                if len(imports) == last:
+                    reached.set()
+                    while True:
+                        time.sleep(0.001)
+                return plain(name, *rest, **named)
+            def work():
+                batch.ids
+                reached.set()
+            batch = open_reader().next()
+            builtins.__import__ = watched
+            threading.Thread(target=work, daemon=True).start()
+            reached.wait()
+            print(len(imports))
+        """
+        imports = int(self.run_program(program, 0))
+        self.assertGreater(imports, 0)
+        for last in range(1, imports + 1):
+            with self.subTest(last=last):
+                self.assertEqual(int(self.run_program(program, last)), last)
+
     def test_threads_that_are_waited_for(self):
         self.run_program("""
             def work():
