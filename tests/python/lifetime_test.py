@@ -297,7 +297,9 @@ class ExitTest(ProgramTest):
                     pass
         """,
         "dropping what map and map_batch worked with": """
-            import itertools, numpy
+            import itertools, logging, numpy
+            # CPython aborts if it ends while a daemon thread writes to standard error, as `logging` does by default.
+            logging.getLogger("dovetail").addHandler(logging.NullHandler())
             class Slow(list):
                 def __del__(self, sleep=time.sleep):
                     sleep(0.01)
