@@ -34,7 +34,8 @@ std::vector<std::uint64_t> bytes_waited_for(std::uint64_t ahead_bytes) {
   const auto ring = detail::SlotRing::make(1, 1 << 20, {.registration = Registration::off, .provider = {}}).value();
   const detail::FillRules rules{
       .batch_rows = kRecords, .slab_bytes = 1 << 20, .from_blocks = true, .ahead_bytes = ahead_bytes};
-  detail::SlotFill fill(rules, {dataset, *ring, shards, storage, damage});
+  const detail::FillParts parts{dataset, *ring, shards, storage, damage};
+  detail::SlotFill fill(rules, parts);
   fill.begin(ring->acquire(), 0, 0, 1);
   std::vector<detail::SizedEntry> records;
   for (std::uint64_t i = 0; i < kRecords; ++i) records.push_back({.where = i, .id = i, .bytes = 0, .shard = 0});
