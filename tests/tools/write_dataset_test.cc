@@ -19,7 +19,7 @@ class WriteDatasetTest : public test::FolderTest {
  protected:
   void SetUp() override {
     std::vector<ShardInfo> shards;
-    for (const std::size_t records : {4000, 1, 0, 0, 3000, 0}) {
+    for (const std::size_t records : {4000u, 1u, 0u, 0u, 3000u, 0u}) {
       const std::uint32_t shard = static_cast<std::uint32_t>(shards.size());
       test::ShardSpec spec;
       spec.records = test::sample_records(records, 2000, shard);
@@ -60,7 +60,7 @@ TEST_F(WriteDatasetTest, WritesEveryRangeInOrder) {
   const std::pair<std::uint64_t, std::uint64_t> ranges[] = {{0, 7001}, {0, 0},       {7001, 7001}, {0, 1},
                                                             {17, 33},  {3990, 4010}, {4000, 4001}, {4001, 7001},
                                                             {1, 7000}, {6999, 7001}};
-  for (const unsigned threads : {1, 3, 8}) {
+  for (const unsigned threads : {1u, 3u, 8u}) {
     for (const auto& [first, end] : ranges) {
       const auto [text, done] = write(first, end, threads);
       EXPECT_TRUE(done);
@@ -76,7 +76,7 @@ TEST_F(WriteDatasetTest, WritesWhatIsBeforeTheFirstDamage) {
   const Result<VerifyReport> report = verify(folder_.path());
   ASSERT_TRUE(report && report->damaged.size() == 2);
   const LostRange& lost = report->damaged.front();
-  for (const unsigned threads : {1, 3, 8}) {
+  for (const unsigned threads : {1u, 3u, 8u}) {
     const auto [text, done] = write(0, records_.size(), threads);
     EXPECT_THAT(done, test::Fails(ErrorKind::damaged).in(shard));
     EXPECT_EQ(done.error().offset(), lost.offset);
@@ -86,7 +86,7 @@ TEST_F(WriteDatasetTest, WritesWhatIsBeforeTheFirstDamage) {
 
 TEST_F(WriteDatasetTest, WritesWhatIsBeforeAShardThatIsMissing) {
   std::filesystem::remove(folder_ / name_of(4));
-  for (const unsigned threads : {1, 3}) {
+  for (const unsigned threads : {1u, 3u}) {
     for (const std::uint64_t end : {std::uint64_t{4500}, std::uint64_t{7001}}) {
       const auto [text, done] = write(5, end, threads);
       EXPECT_THAT(done, test::Fails(ErrorKind::io).in(folder_ / name_of(4)));
