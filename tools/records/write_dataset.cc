@@ -159,7 +159,7 @@ Result<void> DatasetWriter::write_piece(std::size_t index) {
   try {
     std::unique_ptr<Worker> worker = take_worker(part.shard);
     worker->text.clear();
-    const Result<void> read =
+    Result<void> read =
         detail::guard_memory(dataset_.shard_path(part.shard), [&] { return format_piece(part, index, *worker); });
     if (!read) turns_.end_before(index + 1);
     const bool written = turns_.write(index, worker->text);
