@@ -128,7 +128,8 @@ class CommandLineTest(CommandTest):
                                                self.path("empty"), self.path("out")])
         _, status, usage = os.wait4(child, 0)
         self.assertEqual(status, GOOD)
-        self.assertLess(usage.ru_maxrss, 64 << 10)
+        if re.search(rb"sanitizers +none", run_good("--version")):  # others take memory themselves
+            self.assertLess(usage.ru_maxrss, (32 << 10) + (8 << 10) * os.cpu_count())
         with open(self.path("out"), "rb") as out:
             ids = [json.loads(line)["id"] for line in out]
         self.assertEqual(ids, list(range(1_100_000)))
