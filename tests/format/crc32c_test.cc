@@ -11,6 +11,8 @@
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 #include <gtest/gtest.h>
@@ -111,6 +113,49 @@ TEST(Crc32cTest, TakesTheFastPathWhereTheProcessorHasIt) {
 #endif
 #else
   GTEST_SKIP() << "only x86-64 and Arm have a fast path of ours";
+#endif
+}
+
+#if defined(__x86_64__)
+// Whether the upper halves of the vector registers are in use, where the processor tells.
+bool tells_registers_in_use() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __builtin_cpu_supports("avx") != 0 && __get_cpuid_count(0xD, 1, &eax, &ebx, &ecx, &edx) != 0 &&
+         (eax & (1u << 2)) != 0;
+}
+bool upper_halves_in_use() {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return (low & (1u << 2)) != 0;
+}
+void use_upper_halves() {
+  __asm__ volatile("vpcmpeqd %%xmm0, %%xmm0, %%xmm0\n\tvinsertf128 $1, %%xmm0, %%ymm0, %%ymm0" ::: "xmm0");
+}
+void clear_upper_halves() {
+  __asm__ volatile("vzeroupper");
+}
+#endif
+
+// SSE instructions that follow would be slow.
+TEST_P(Crc32cBackendTest, LeavesTheUpperHalvesOfVectorRegistersClear) {
+#if defined(__x86_64__)
+  if (!tells_registers_in_use()) GTEST_SKIP() << "this processor does not tell which registers are in use";
+  clear_upper_halves();
+  if (upper_halves_in_use()) GTEST_SKIP() << "this processor calls cleared registers used";
+  const std::string text = test::noise(1 << 16, 6);
+  use_upper_halves();
+  const bool seen = upper_halves_in_use();
+  clear_upper_halves();
+  (void)GetParam().update(0, as_bytes(text).data(), text.size());
+  const bool used = upper_halves_in_use();
+  EXPECT_TRUE(seen);
+  EXPECT_FALSE(used);
+#else
+  GTEST_SKIP() << "only x86-64 has this penalty";
 #endif
 }
 
