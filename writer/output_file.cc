@@ -23,6 +23,11 @@ namespace {
 // Linux writes at most 0x7ffff000 bytes per call. Smaller pieces also report the offset of a
 // failure more precisely.
 constexpr std::size_t kMaxWriteBytes = std::size_t{64} << 20;
+// Storage starts to write after so many bytes, while threads still encode the next. Otherwise it
+// idles until `sync`, which then waits for the whole shard.
+constexpr std::uint64_t kWritebackBytes = std::uint64_t{2} << 20;
+// A page that is written back while it still grows is written twice. This is the largest page size.
+constexpr std::uint64_t kPageBytes = std::uint64_t{64} << 10;
 constexpr int kNameAttempts = 16;
 // A file name has at most 255 bytes, and the partial name adds up to 40. A longer name loses its
 // middle, because its end tells that the file is a shard, and its number.
@@ -133,9 +138,19 @@ Result<void> OutputFile::write(ByteView bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return fail(Error::from_errno(errno, "cannot write").at(path(), size_));
     size_ += static_cast<std::uint64_t>(written);
+    start_writeback();
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
   return {};
+}
+
+void OutputFile::start_writeback() noexcept {
+  const std::uint64_t end = size_ - size_ % kPageBytes;
+  if (end - writeback_ < kWritebackBytes) return;
+  // A hint, which some file systems do not take. `sync` reports what could not be written.
+  (void)::sync_file_range(file_.number(), static_cast<off64_t>(writeback_), static_cast<off64_t>(end - writeback_),
+                          SYNC_FILE_RANGE_WRITE);
+  writeback_ = end;
 }
 
 Result<void> OutputFile::sync() {

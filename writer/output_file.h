@@ -63,6 +63,7 @@ class OutputFile {
   bool is(State state) const noexcept { return folder_ != nullptr && state_ == state; }
 
   OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial, Descriptor file);
+  void start_writeback() noexcept;
   Error fail(Error error);
   Error failure_or_closed() const;
 
@@ -73,6 +74,7 @@ class OutputFile {
   pid_t owner_;
   State state_ = State::writing;
   std::uint64_t size_ = 0;
+  std::uint64_t writeback_ = 0;  // storage has been told to write the bytes before it
   std::optional<Error> failure_;
 };
 

@@ -6,11 +6,32 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/fails.h"
 #include "tests/support/files.h"
 #include "tests/support/folder_fixture.h"
+
+namespace {
+
+using Range = std::pair<std::int64_t, std::int64_t>;  // its begin and its end
+
+// The ranges that storage was told to write back. The program is linked with --wrap.
+std::mutex mutex;
+std::vector<Range> written_back;
+
+}  // namespace
+
+extern "C" int __real_sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags);
+extern "C" int __wrap_sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags) {
+  const std::lock_guard lock(mutex);
+  written_back.emplace_back(offset, offset + bytes);
+  return __real_sync_file_range(file, offset, bytes, flags);
+}
 
 namespace dovetail::detail {
 namespace {
@@ -42,6 +63,26 @@ TEST_F(OutputFileTest, HasItsNameOnlyAfterCommit) {
   EXPECT_THAT(names(), ElementsAre("data"));
   EXPECT_EQ(content("data"), "abcdef");
   EXPECT_EQ(file.size(), 6u);
+}
+
+TEST_F(OutputFileTest, StorageWritesLongFilesWhileTheyGrow) {
+  constexpr std::size_t kPiece = (std::size_t{1} << 20) + 1000;
+  const std::string bytes(kPiece, 'x');
+  OutputFile file = create("data");
+  written_back.clear();
+  for (int piece = 0; piece != 5; ++piece) ASSERT_TRUE(file.write(as_bytes(bytes)));
+  // Each byte once, in whole pages.
+  EXPECT_THAT(written_back, ElementsAre(Range(0, 2 << 20), Range(2 << 20, 4 << 20)));
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_EQ(content("data").size(), 5 * kPiece);
+}
+
+TEST_F(OutputFileTest, ShortFilesWaitForTheSync) {
+  OutputFile file = create("data");
+  written_back.clear();
+  ASSERT_TRUE(file.write(as_bytes(std::string((2 << 20) - 1, 'x'))));
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_THAT(written_back, IsEmpty());
 }
 
 TEST_F(OutputFileTest, ALongNameKeepsItsBeginningAndItsEndInThePartialOne) {
