@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t kInputBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // for input that compresses to almost nothing
 
-/// The error for sources without records. If some were skipped, names the error of the first one.
+}  // namespace
+
 Error no_record(const InputLine& line, const SkipTally& skipped) {
   const std::string what = "no record in any source";
   const std::vector<SkippedRecord> first = skipped.first();
@@ -25,8 +26,6 @@ Error no_record(const InputLine& line, const SkipTally& skipped) {
                     what + "; skipped " + std::to_string(skipped.count()) + ", the first because of " + reason);
   return why.offset() ? error.at(why.path(), *why.offset()) : error.in_file(why.path());
 }
-
-}  // namespace
 
 Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std::function<bool()>& cancelled) {
   Survey survey;

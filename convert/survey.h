@@ -7,8 +7,13 @@
 #include <dovetail/error.h>
 
 #include "convert/input_line.h"
+#include "sources/bytes/skip_count.h"
 
 namespace dovetail::detail {
+
+/// The error for sources without records: `empty_input`. If some were skipped, names the error of
+/// the first one.
+Error no_record(const InputLine& line, const SkipTally& skipped);
 
 /// Estimates from the first records.
 struct Survey {

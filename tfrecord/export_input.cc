@@ -9,6 +9,7 @@
 #include <dovetail/record_reader.h>
 
 #include "convert/input_line.h"
+#include "convert/survey.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -34,6 +35,7 @@ class LineInput final : public ExportInput {
     return read;
   }
   SkipTally skipped() const override { return skips_.all(); }
+  Result<void> allow_empty() const override { return no_record(line_, skips_.all()); }
 
  private:
   InputLine line_;
@@ -88,6 +90,7 @@ class DatasetInput final : public ExportInput {
     }
     return {};
   }
+  Result<void> allow_empty() const override { return {}; }
 
  private:
   Result<void> open_at(std::uint64_t id, std::optional<RecordReader>& reader, std::uint32_t& shard) const {

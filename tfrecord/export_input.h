@@ -29,6 +29,8 @@ class ExportInput {
                             const Take& take) const = 0;
   /// The records skipped in all shares. Needs: no thread reads.
   virtual SkipTally skipped() const { return {}; }
+  /// Called if no share has a record. Errors: `empty_input`, unless this may be.
+  virtual Result<void> allow_empty() const = 0;
 };
 
 /// Opens a dataset, or sources if the paths are not a dataset. Errors: those of `Dataset::open` and

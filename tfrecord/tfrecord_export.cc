@@ -205,6 +205,9 @@ class Export {
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, files_.size())), gate_, [this] { work(); });
     DOVETAIL_TRY(gate_.outcome());
+    if (records_.load() == 0) {
+      DOVETAIL_TRY(input_.allow_empty());
+    }
     return publish();
   }
 

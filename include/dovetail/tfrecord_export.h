@@ -76,7 +76,8 @@ struct DOVETAIL_EXPORT TfrecordExportReport {
 ///
 /// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`;
 ///         `invalid_option`, also if the name of a single file promises another compression than
-///         requested; `empty_input` without a source; `operation_canceled`.
+///         requested; `empty_input` without a source, or if sources other than a dataset have no
+///         record; `operation_canceled`.
 /// Cost:   memory for about one block and one record per thread.
 DOVETAIL_EXPORT Result<TfrecordExportReport> export_tfrecords(const std::string& target,
                                                               const TfrecordExportOptions& options);

@@ -181,6 +181,24 @@ TEST_F(TfrecordExportTest, TellsWhatWasSkipped) {
   EXPECT_EQ(report.first_skipped.size(), 2u);
 }
 
+TEST_F(TfrecordExportTest, SourcesWithoutARecordAreRefusedAsByAConversion) {
+  const std::string bad = put("bad.jsonl", "{bad\n{worse\n");
+  TfrecordExportOptions wanted = exports(bad, TfrecordCompression::none);
+  wanted.from = SourceFormat::jsonl;
+  wanted.source.on_error = OnError::skip;
+  const auto skipped_all = export_tfrecords(out_, wanted);
+  EXPECT_THAT(skipped_all, Fails(Errc::empty_input).in(bad).saying("no record in any source; skipped 2, the first"));
+  ConvertOptions converted = options({bad}, 1);
+  converted.from = SourceFormat::jsonl;
+  converted.source.on_error = OnError::skip;
+  EXPECT_EQ(skipped_all.error().to_string(), convert(folder_ / "dataset", converted).error().to_string());
+
+  TfrecordExportOptions empty = exports(put("empty.tfrecord", ""), TfrecordCompression::none);
+  empty.from = SourceFormat::tfrecord;
+  EXPECT_THAT(export_tfrecords(out_, empty), Fails(Errc::empty_input).saying("no record in any source"));
+  EXPECT_FALSE(fs::exists(out_)) << "nothing is left behind";
+}
+
 TEST_F(TfrecordExportTest, CutsADatasetIntoAnyNumberOfFiles) {
   const std::string dataset = packed(3);
   for (const std::uint32_t files : {1u, 2u, 7u, 1000u}) {
