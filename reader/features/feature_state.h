@@ -39,8 +39,11 @@ class FeatureState {
   void shrink(SketchMemory& memory);
 
   ValueKind kind() const noexcept { return kind_; }
-  /// The memory that its sketch is charged for.
-  std::uint64_t charge() const noexcept { return sketch_.charged(); }
+  /// Returns its share of `memory`. Call this before the state is destroyed.
+  void give_back(SketchMemory& memory) const noexcept {
+    sketch_.give_back(memory);
+    if (batch_) ++memory.batches;
+  }
   /// Needs: `shrink` was called after the last list.
   FeatureStats report(const std::string& name) const;
 

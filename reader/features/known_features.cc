@@ -51,7 +51,9 @@ void KnownFeatures::leave_out_last() {
   left_out_from_ = last->first;
   memory_.charged -= kNameCharge + last->first.size();
   for (const auto& state : last->second->kinds) {
-    if (state) memory_.charged -= kStateCharge + state->charge();
+    if (!state) continue;
+    memory_.charged -= kStateCharge;
+    state->give_back(memory_);
   }
   features_.erase(last);
   ++removals_;

@@ -102,6 +102,11 @@ class ValueSketch {
   /// The sketch's share of `memory.charged`, the memory that it may take. Depends on the values
   /// added and on the level. Adding values never lowers it.
   std::uint64_t charged() const noexcept { return charged_; }
+  /// Returns its share of `memory`. Call this before the sketch is destroyed.
+  void give_back(SketchMemory& memory) const noexcept {
+    memory.charged -= charged_;
+    if (seen_) ++memory.seen_numbers;
+  }
 
   bool exact() const noexcept { return !estimate_; }
   std::uint64_t distinct() const noexcept;

@@ -10,7 +10,10 @@
 
 #include <dovetail/features.h>
 
+#include "format/example/example_wire.h"
 #include "reader/features/feature_collector.h"
+#include "reader/features/known_features.h"
+#include "reader/features/value_hash.h"
 #include "tests/reader/features/feature_records.h"
 
 namespace dovetail::test {
@@ -124,6 +127,24 @@ TEST(FeatureMemoryTest, WithLittleMemoryTheOrderMakesNoDifferenceEither) {
       std::shuffle(order.begin(), order.end(), draws);
     }
   }
+}
+
+TEST(FeatureMemoryTest, AFeatureThatIsLeftOutLeavesItsShareToOthers) {
+  detail::KnownFeatures known(std::size_t{1} << 30);
+  const detail::SketchMemory all = known.memory();
+  detail::FeatureState& state = known.state(*known.find_or_add("z"), ValueKind::ints);
+  format::ExampleFeatures parsed;
+  for (std::uint64_t id = 0; id < 4000; ++id) {
+    const std::string record = ExampleRecord().ints("z", {static_cast<std::int64_t>(id % 1000)}).bytes();
+    parsed.parse(as_bytes(record)).value();
+    state.add(parsed.all().front(), id, detail::mix_bits(id), known.memory());
+  }
+  EXPECT_EQ(known.memory().batches, all.batches - 1);
+  EXPECT_EQ(known.memory().seen_numbers, all.seen_numbers - 1);
+  for (std::size_t i = 0; i < kMaxReportedFeatures; ++i) known.find_or_add("a" + std::to_string(i));
+  ASSERT_EQ(known.find("z"), nullptr);
+  EXPECT_EQ(known.memory().batches, all.batches);
+  EXPECT_EQ(known.memory().seen_numbers, all.seen_numbers);
 }
 
 TEST(FeatureMemoryTest, NamesThatDoNotFitTheMemoryAreLeftOutFromTheEnd) {
