@@ -4,12 +4,16 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dovetail/error.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl/filesystem.h>
+
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -38,12 +42,14 @@ inline std::string to_utf8(const std::string& name, pybind11::handle given) {
 
 /// Errors: TypeError for objects that are not paths.
 inline std::filesystem::path to_path(const std::string& name, pybind11::handle given) {
+  const auto path = pybind11::reinterpret_steal<pybind11::object>(call_python(PyOS_FSPath, given.ptr()));
+  if (!path) forget_error({PyExc_TypeError});
   try {
-    return given.cast<std::filesystem::path>();
-  } catch (const pybind11::cast_error&) {
-    throw pybind11::type_error(name + " must be a str, bytes or os.PathLike without null characters, not " +
-                               type_name(given));
+    if (path) return path.cast<std::filesystem::path>();
+  } catch (const pybind11::cast_error&) {  // null characters
   }
+  throw pybind11::type_error(name + " must be a str, bytes or os.PathLike without null characters, not " +
+                             type_name(given));
 }
 
 /// The items of any sequence except str and bytes. Errors: TypeError, which names `what` as the
@@ -51,13 +57,17 @@ inline std::filesystem::path to_path(const std::string& name, pybind11::handle g
 inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
                                               const std::string& what) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;
-  const bool listed =
-      pybind11::isinstance<pybind11::sequence>(given) && pybind11::isinstance<pybind11::iterable>(given);
-  if (text || !listed) {
-    throw pybind11::type_error(name + " must be " + what + ", not " + type_name(given));
+  pybind11::object walk;
+  if (!text && PySequence_Check(given.ptr()) != 0) {
+    walk = pybind11::reinterpret_steal<pybind11::object>(call_python(PyObject_GetIter, given.ptr()));
+    if (!walk) forget_error({PyExc_TypeError});
   }
+  if (!walk) throw pybind11::type_error(name + " must be " + what + ", not " + type_name(given));
   std::vector<pybind11::object> items;
-  for (const pybind11::handle item : given) items.push_back(pybind11::reinterpret_borrow<pybind11::object>(item));
+  while (auto item = pybind11::reinterpret_steal<pybind11::object>(call_python(PyIter_Next, walk.ptr()))) {
+    items.push_back(std::move(item));
+  }
+  if (PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
   return items;
 }
 
@@ -66,9 +76,17 @@ inline pybind11::object whole_number(const std::string& name, pybind11::handle g
   if (PyIndex_Check(given.ptr()) == 0) {
     throw pybind11::type_error(name + " must be a whole number, not " + type_name(given));
   }
-  auto number = pybind11::reinterpret_steal<pybind11::object>(PyNumber_Index(given.ptr()));
+  auto number = pybind11::reinterpret_steal<pybind11::object>(call_python(PyNumber_Index, given.ptr()));
   if (!number) throw pybind11::error_already_set();
   return number;
+}
+
+/// The object as a number; empty if it is none, or too large.
+inline std::optional<double> real_number(pybind11::handle given) {
+  const double number = call_python(PyFloat_AsDouble, given.ptr());
+  if (number != -1 || PyErr_Occurred() == nullptr) return number;
+  forget_error({PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError});
+  return std::nullopt;
 }
 
 /// An index among `count`. A negative index counts from the end, as in Python's sequences. Errors:

@@ -20,16 +20,15 @@ class Buffer {
  public:
   /// Errors: TypeError for objects without bytes, and for arrays of Python objects, whose bytes are
   ///         addresses. BufferError or ValueError for bytes that are not contiguous.
-  explicit Buffer(pybind11::handle object) {
+  explicit Buffer(pybind11::handle object) : Buffer() {  // so that the destructor runs after an error
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
       throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object));
     }
     if (call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
-      call_python(PyErr_Clear);  // NumPy cannot give the format of some dtypes, such as datetime64
+      forget_error({PyExc_Exception});  // NumPy cannot give the format of some dtypes, such as datetime64
       if (call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
     }
     if (!holds_objects(object)) return;
-    call_python(PyBuffer_Release, &view_);
     throw pybind11::type_error(
         "a record must be bytes or bytes-like, not an array of Python objects; give the bytes of each");
   }
@@ -44,10 +43,11 @@ class Buffer {
   }
 
  private:
+  Buffer() = default;
   bool holds_objects(pybind11::handle object) const {
     if (view_.format == nullptr) {
-      const pybind11::object dtype = pybind11::getattr(object, "dtype", pybind11::none());
-      return pybind11::getattr(dtype, "hasobject", pybind11::none()).is(pybind11::bool_(true));
+      const pybind11::object dtype = find_attribute(object, "dtype");
+      return dtype && find_attribute(dtype, "hasobject").is(pybind11::bool_(true));
     }
     bool in_name = false;  // in the name of a field, which is between colons
     for (const char letter : std::string_view(view_.format)) {

@@ -261,7 +261,8 @@ class Progress {
 
 std::vector<std::string> source_paths(const py::object& sources) {
   std::vector<std::string> paths;
-  const bool one = PyUnicode_Check(sources.ptr()) || PyBytes_Check(sources.ptr()) || py::hasattr(sources, "__fspath__");
+  const bool one =
+      PyUnicode_Check(sources.ptr()) || PyBytes_Check(sources.ptr()) || find_attribute(sources, "__fspath__");
   if (one) return {to_path("sources", sources).string()};
   for (const py::object& source : to_items("sources", sources, "a path or a list of paths")) {
     paths.push_back(to_path("a source", source).string());

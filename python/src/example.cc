@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,6 @@ namespace dovetail::python {
 namespace {
 
 [[noreturn]] void refuse_type(const std::string& name, const std::string& why) {
-  PyErr_Clear();  // replaced by a message that names the feature
   throw py::type_error("feature \"" + name + "\": " + why);
 }
 
@@ -57,7 +57,12 @@ class Features {
     if (PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) || PyList_CheckExact(value.ptr())) {
       return false;  // looking for their attributes takes longer than encoding them
     }
-    return py::hasattr(value, "__array__") && py::getattr(value, "ndim", py::int_(0)) > py::int_(0);
+    if (!find_attribute(value, "__array__")) return false;
+    const py::object dimensions = find_attribute(value, "ndim");
+    if (!dimensions) return false;
+    const int some = call_python(PyObject_RichCompareBool, dimensions.ptr(), py::int_(0).ptr(), Py_GT);
+    if (some < 0) throw py::error_already_set();
+    return some != 0;
   }
   static bool is_int(const py::handle& value) { return PyIndex_Check(value.ptr()) != 0; }
 
@@ -73,8 +78,11 @@ class Features {
   }
 
   static std::int64_t to_int(const std::string& name, const py::handle& value) {
-    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) refuse_type(name, "it is not a whole number; for a tensor give .tolist()");
+    const auto number = py::reinterpret_steal<py::object>(call_python(PyNumber_Index, value.ptr()));
+    if (!number) {
+      forget_error({PyExc_TypeError, PyExc_ValueError});
+      refuse_type(name, "it is not a whole number; for a tensor give .tolist()");
+    }
     int beyond = 0;
     const long long small = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
     if (beyond != 0) refuse("feature \"" + name + "\": integers must fit int64");
@@ -82,10 +90,10 @@ class Features {
   }
 
   static float to_float(const std::string& name, const py::handle& value) {
-    const double number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred() != nullptr) refuse_type(name, "it is not a real number");
-    const auto small = static_cast<float>(number);
-    if (std::isinf(small) && !std::isinf(number)) {
+    const std::optional<double> number = real_number(value);
+    if (!number.has_value()) refuse_type(name, "it is not a real number");
+    const auto small = static_cast<float>(*number);
+    if (std::isinf(small) && !std::isinf(*number)) {
       refuse("feature \"" + name + "\": floats have 32 bits, which cannot hold " + std::string(py::repr(value)));
     }
     return small;
@@ -96,7 +104,7 @@ class Features {
     // See need_numpy() about itemsize().
     const auto size = py::cast<std::size_t>(type.attr("itemsize"));
     if (type.kind() == 'u' && size == 1) {
-      return encoder_.add_bytes(name, keep(name, py::module_::import("numpy").attr("ascontiguousarray")(value)));
+      return encoder_.add_bytes(name, keep(name, call_object(import_module("numpy").attr("ascontiguousarray"), value)));
     }
     if (type.kind() == 'i' || type.kind() == 'b' || (type.kind() == 'u' && size < 8)) {
       const auto numbers = to_array_of<std::int64_t>(value);
@@ -118,7 +126,7 @@ class Features {
   }
 
   void add_list(const std::string& name, const py::object& value) {
-    const auto items = value.cast<std::vector<py::object>>();
+    const std::vector<py::object> items = to_items("feature \"" + name + '"', value, "a list");
     if (items.empty()) refuse_type(name, "an empty list has no type; give an empty array, or leave out the feature");
     if (is_bytes(items.front())) {
       std::vector<ByteView> views;

@@ -18,7 +18,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -84,6 +86,22 @@ inline pybind11::object import_module(const char* name) {
   auto module = pybind11::reinterpret_steal<pybind11::object>(call_python(PyImport_ImportModule, name));
   if (!module) throw pybind11::error_already_set();
   return module;
+}
+
+/// Clears an exception of these types, which objects of another kind than expected raise and which a
+/// clearer one replaces. Throws any other exception unchanged. Needs: an exception is set.
+inline void forget_error(std::initializer_list<PyObject*> types) {
+  const auto matches = [](PyObject* type) { return PyErr_ExceptionMatches(type) != 0; };
+  if (std::none_of(types.begin(), types.end(), matches)) throw pybind11::error_already_set();
+  call_python(PyErr_Clear);
+}
+
+/// The attribute of an object, or null if it has none. Throws what its code raises, which
+/// `pybind11::hasattr` hides.
+inline pybind11::object find_attribute(pybind11::handle object, const char* name) {
+  auto found = pybind11::reinterpret_steal<pybind11::object>(call_python(PyObject_GetAttrString, object.ptr(), name));
+  if (!found) forget_error({PyExc_AttributeError});
+  return found;
 }
 
 /// An object of the user, whose destruction may run Python code.

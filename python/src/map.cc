@@ -240,7 +240,7 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
       Column of = schema_.columns[column];
       const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
       if (rows < 0 || PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
-        call_python(PyErr_Clear);
+        if (rows < 0) forget_error({PyExc_TypeError});
         refuse_value(of, "an array or a list with a row for each record", value);
       }
       if (static_cast<std::size_t>(rows) != records.size()) {

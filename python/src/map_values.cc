@@ -78,7 +78,7 @@ void write_texts(std::size_t column, const Column& of, py::handle value, RowWrit
 bool Numbers::get(py::handle object) {
   let_go();
   got_ = call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
-  if (!got_) call_python(PyErr_Clear);
+  if (!got_) forget_error({PyExc_Exception});
   return got_;
 }
 

@@ -37,11 +37,8 @@ T to_option(const char* name, pybind11::handle given) {
              std::to_string(std::numeric_limits<T>::min()) + " to " + std::to_string(std::numeric_limits<T>::max()));
     }
   } else if constexpr (std::is_floating_point_v<T>) {
-    try {
-      return given.cast<T>();
-    } catch (const pybind11::cast_error&) {
-      throw pybind11::type_error(std::string(name) + " must be a number, not " + type_name(given));
-    }
+    if (const std::optional<double> number = real_number(given)) return static_cast<T>(*number);
+    throw pybind11::type_error(std::string(name) + " must be a number, not " + type_name(given));
   } else {
     static_assert(std::is_same_v<T, std::string>);
     return to_utf8(name, given);

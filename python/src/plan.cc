@@ -123,7 +123,9 @@ py::array_t<Number> whole_numbers(const char* name, const py::object& given, con
   const py::array array = [&] {
     try {
       return to_array(given);
-    } catch (const py::error_already_set&) {
+    } catch (const py::error_already_set& raised) {
+      // NumPy's reasons; others are of the object's code.
+      if (!raised.matches(PyExc_TypeError) && !raised.matches(PyExc_ValueError)) throw;
       throw py::type_error(std::string(name) + " must be an array, or convertible to one");
     }
   }();
@@ -133,8 +135,8 @@ py::array_t<Number> whole_numbers(const char* name, const py::object& given, con
   }
   if (array.ndim() != 1) refuse(std::string(name) + " must have one dimension, not " + std::to_string(array.ndim()));
   if (array.size() > 0) {
-    const py::int_ smallest = array.attr("min")();
-    const py::int_ largest = array.attr("max")();
+    const py::int_ smallest = call_object(array.attr("min"));
+    const py::int_ largest = call_object(array.attr("max"));
     if (smallest < least || largest > most) {
       refuse(std::string(name) + " must be " + std::string(py::repr(least)) + " to " + std::string(py::repr(most)) +
              ", but it has " + std::string(py::repr(smallest < least ? smallest : largest)));

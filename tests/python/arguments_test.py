@@ -12,7 +12,7 @@ import re
 
 import dovetail
 from dovetail import _dovetail
-from fixtures import ErrorTest, ModuleTest, damage_record, main, read_file, write_dataset, write_file
+from fixtures import ErrorTest, ModuleTest, damage_record, main, np, read_file, write_dataset, write_file
 
 STUB = os.path.join(os.path.dirname(os.path.abspath(dovetail.__file__)), "_dovetail.pyi")
 
@@ -281,6 +281,68 @@ class ColumnTest(ErrorTest):
                 damage_record(shard, record)
             self.check(dovetail.DamagedError, self.open_reader(dataset, columns=columns).next, path=shard,
                        code=dovetail.ErrorCode.payload_checksum)
+
+
+class RaisingTest(ModuleTest):
+    """What the code of an argument raises reaches the caller as it is."""
+
+    def test_no_exception_of_an_argument_is_replaced(self):
+        class Mine(Exception):
+            pass
+
+        for error in (Mine("mine"), KeyboardInterrupt("mine"), MemoryError("mine")):
+            def fails(*_, error=error):
+                raise error
+
+            class Array:
+                ndim = 1
+                __array__ = fails
+
+            class NoArray:
+                __array__ = property(fails)
+
+            class NoDimensions:
+                __array__ = None
+                ndim = property(fails)
+
+            class Number:
+                __index__ = __float__ = fails
+
+            class Real:
+                __float__ = fails
+
+            class List(list):
+                __iter__ = fails
+
+            class Path:
+                __fspath__ = fails
+
+            class NoPath:
+                __fspath__ = property(fails)
+
+            status = np.zeros(1, "u1")
+            calls = {"an array": lambda: dovetail.example(x=Array()),
+                     "an attribute": lambda: dovetail.example(x=NoArray()),
+                     "dimensions": lambda: dovetail.example(x=NoDimensions()),
+                     "a whole number": lambda: dovetail.example(x=Number()),
+                     "a real number": lambda: dovetail.example(x=Real()),
+                     "an item": lambda: dovetail.example(x=[0.5, Real()]),
+                     "a list": lambda: dovetail.example(x=List([1])),
+                     "ids": lambda: dovetail.digest(Array(), status), "statuses": lambda: dovetail.digest([1], Array()),
+                     "an option": lambda: dovetail.Plan("x", batch=Number()),
+                     "a real option": lambda: dovetail.convert("x", self.path("to"), sample=Real()),
+                     "items": lambda: dovetail.add_digests(List(["a"])), "a path": lambda: dovetail.Dataset(Path()),
+                     "a source": lambda: dovetail.convert([Path()], self.path("to")),
+                     "sources": lambda: dovetail.convert(NoPath(), self.path("to"))}
+
+            for name, call in calls.items():
+                with self.subTest(name, error=type(error)):
+                    try:
+                        call()
+                    except BaseException as raised:  # also KeyboardInterrupt
+                        self.assertIs(raised, error)
+                    else:
+                        self.fail("nothing was raised")
 
 
 if __name__ == "__main__":
