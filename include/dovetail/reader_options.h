@@ -91,9 +91,9 @@ struct DOVETAIL_EXPORT ReaderOptions {
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64. Default 2. Each may occupy a slot.
   std::uint32_t max_held = 2;
-  /// Memory budget in bytes for slots, read-ahead, and decoding into columns. 0 (default) is 256
-  /// MiB, or up to 4 GiB for large batches; `ReaderStats::budget_bytes` tells. Not in it: spilled
-  /// batches, and what a single record takes while it is decoded into columns.
+  /// Budget in bytes for slots, read-ahead, and decoding into columns; spilled batches and a record
+  /// being decoded come on top. 0 (default): 256 MiB, or up to 4 GiB if the open runs, or slots for
+  /// twice the mean batch and (unless `spill`) one largest record, need it: `stats().budget_bytes`.
   std::uint64_t memory_bytes = 0;
   /// Backend that reads the shards.
   StorageKind storage = StorageKind::automatic;

@@ -65,7 +65,7 @@ class Reader:
         prefetch: slots to fill ahead.
         max_held: batches that may be alive at a time. A batch is alive while any array or tensor of it is.
         memory_bytes: budget of slots and read-ahead, in bytes; it is kept. At most half of it is for slots, `prefetch +
-            max_held` batches. None (default) is 256 MiB, or up to 4 GiB for large batches.
+            max_held` batches. None (default) is 256 MiB, or up to 4 GiB for large batches or open runs.
         storage: "automatic", "pread" or "io_uring_direct".
         io_threads, decode_threads: number of threads; None (default) chooses.
         registration: registers memory with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".

@@ -172,6 +172,10 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   return bytes;
 }
 
+std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes) {
+  return plan.options().order == OrderKind::global ? 0 : saturating_add(bytes.most, bytes.pool);
+}
+
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
   constexpr std::uint64_t kOfTheTrainer = 16;  // descriptors left to the trainer and the storage
   rlimit limit{};
@@ -189,8 +193,7 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
 
 Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs) {
-  if (plan.options().order == OrderKind::global) return std::string();
-  if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
+  if (wanted_run_bytes(plan, bytes) <= read_ahead_bytes) return std::string();
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // A group has fewer than twice `open_runs` runs.
   const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;

@@ -30,6 +30,9 @@ struct OpenBytes {
 /// `places` is true if large records are read straight into their rows.
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places);
 
+/// Memory for the open runs, the next ones and the pool.
+std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes);
+
 /// The most shards that may be open at a time, within the descriptor limit of the process.
 /// Errors: `resource_limit` if that is too few for any plan.
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard);

@@ -150,20 +150,19 @@ BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const C
           .most_held = columns->most_held_bytes(rows, largest_record)};
 }
 
-/// The budget for `parts` parts, if none is given. A slot gets room for twice the mean batch, and
-/// for one of the largest records of the dataset.
-std::uint64_t automatic_budget(const Dataset& dataset, std::uint32_t rows, const BatchBytes& batch, std::uint64_t parts,
-                               std::uint64_t block_bytes) {
-  const std::uint64_t mean = std::min(mean_batch_bytes(dataset, rows), kMostBudget);
-  const std::uint64_t usual = std::min(batch.least, kMostBudget) + 2 * mean + largest_record_of(dataset);
-  const std::uint64_t slot = round_up(std::min({batch.most, usual, kMostBudget}), kSlotAlignment);
-  return std::clamp(2 * parts * slot + block_bytes, kLeastBudget, kMostBudget);
+/// What a slot must have room for if no budget is given: twice the mean batch and, unless a batch
+/// that does not fit may spill, one of the largest records.
+std::uint64_t usual_slot(const Dataset& dataset, const ReaderOptions& options, const BatchBytes& batch) {
+  const std::uint64_t mean = std::min(mean_batch_bytes(dataset, options.plan.batch), kMostBudget);
+  const std::uint64_t record = options.oversize == Oversize::fail ? largest_record_of(dataset) : 0;
+  const std::uint64_t usual = std::min(batch.least, kMostBudget) + 2 * mean + record;
+  return round_up(std::min({batch.most, usual, kMostBudget}), kSlotAlignment);
 }
 
 }  // namespace
 
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
-                                  const ColumnDecoder* columns, unsigned threads) {
+                                  std::uint64_t run_bytes, const ColumnDecoder* columns, unsigned threads) {
   // The output of a transform may have any size.
   const std::uint64_t largest_record = options.transform ? kMaxColumnRowBytes : largest_record_of(dataset);
   MemoryShares shares;
@@ -174,8 +173,12 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
   const std::uint64_t parts = shares.slots + 2 * decoders;  // decoders grow by doubling
   const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
-  shares.budget = options.memory_bytes > 0 ? options.memory_bytes
-                                           : automatic_budget(dataset, options.plan.batch, batch, parts, block_bytes);
+  shares.budget = options.memory_bytes;
+  if (shares.budget == 0) {
+    // One half is for slots, the other one for runs.
+    const std::uint64_t half = std::max(parts * usual_slot(dataset, options, batch), std::min(run_bytes, kMostBudget));
+    shares.budget = std::clamp(2 * half + block_bytes, kLeastBudget, kMostBudget);
+  }
   const std::uint64_t left = shares.budget - std::min(shares.budget, block_bytes);
   // If decoders need less memory than slots, slots get the rest.
   const std::uint64_t even = left / 2 / parts;
@@ -290,12 +293,14 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (options.columns.has_value()) {
     DOVETAIL_ASSIGN(columns, ColumnDecoders::make(*options.columns));
   }
-  DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
-                                                          columns == nullptr ? nullptr : &columns->sizes(), threads));
+  // Where batches share a slot, no record is large enough to be placed.
+  const OpenBytes bytes = open_bytes(dataset, plan, !options.columns.has_value());
+  DOVETAIL_ASSIGN(const MemoryShares memory,
+                  share_memory(dataset, options, storage->facts().memory_bytes, wanted_run_bytes(plan, bytes),
+                               columns == nullptr ? nullptr : &columns->sizes(), threads));
   options.memory_bytes = memory.budget;
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
   const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
-  const OpenBytes bytes = open_bytes(dataset, plan, places);
   DOVETAIL_ASSIGN(const std::string open_runs,
                   check_open_runs(plan, bytes, memory.read_ahead_bytes, options.replay == 0));
   if (options.log && !open_runs.empty()) options.log(open_runs);

@@ -52,15 +52,17 @@ struct ReaderSetup {
   unsigned threads = 1;
 };
 
-/// Divides the budget. If the options give none, it is 256 MiB, or up to 4 GiB where slots for
-/// twice the mean batch need more. Half of it, after the largest block and the storage are
+/// Divides the budget. If the options give none, it is 256 MiB, or up to 4 GiB where half of it must
+/// be more: for slots of twice the mean batch, each with one of the largest records unless batches
+/// may spill, or for `run_bytes`. Half of it, after the largest block and the storage are
 /// subtracted, is for slots and column decoders. A slot has room for a batch of the largest records
 /// if they fit this half; else the slots divide it evenly. Read-ahead gets all that is left. Tiny
 /// batches share a slot. If columns have no fixed size, each column decoder (one for each thread,
 /// and one for the trainer) gets at most as much as a slot.
 /// Errors: `budget_too_small`, naming the least budget.
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
-                                  const ColumnDecoder* columns = nullptr, unsigned threads = 1);
+                                  std::uint64_t run_bytes = 0, const ColumnDecoder* columns = nullptr,
+                                  unsigned threads = 1);
 
 /// Checks the options against each other, the dataset and the limits of the process. Makes the
 /// plan, the slots and all other parts.

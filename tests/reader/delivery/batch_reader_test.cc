@@ -271,6 +271,46 @@ TEST(BatchReaderBudgetTest, ABudgetThatIsNotGivenHasRoomForTwiceTheMeanBatch) {
   EXPECT_LE(stats.budget_bytes, 3 * stats.slots * stats.slot_bytes);
 }
 
+TEST(BatchReaderBudgetTest, ABudgetThatIsNotGivenHasRoomForTheOpenRunsAndThePool) {
+  TempFolder folder;
+  // Large blocks, so that the records go through memory.
+  const Dataset dataset =
+      make_sample(folder.path("data"), {.shard_records = {500}, .max_bytes = 300'000, .block_bytes = 4 << 20});
+  std::string logged;
+  ReaderOptions options{.plan = {.batch = 10, .pool = 1000}, .epochs = 1};
+  options.log = [&](std::string_view line) { logged += line; };
+  const Result<BatchReader> reader = BatchReader::open(dataset, options);
+  ASSERT_TRUE(reader.has_value()) << reader.error().to_string();
+  EXPECT_EQ(logged.find("open_runs"), logged.npos) << logged;
+  EXPECT_GT(reader->stats().budget_bytes, 512u << 20);
+  EXPECT_LT(reader->stats().budget_bytes, std::uint64_t{4} << 30);
+}
+
+TEST(BatchReaderBudgetTest, WithoutABudgetSlotsHaveRoomForTheLargestRecordUnlessItMaySpill) {
+  TempFolder folder;
+  constexpr std::size_t kLargest = 60 << 20;
+  DatasetWriter writer = DatasetWriter::create(folder.path("data"), {}).value();
+  for (int i = 0; i < 1000; ++i) writer.append(as_bytes(i == 500 ? std::string(kLargest, 'x') : "tiny")).value();
+  writer.finish().value();
+  const Dataset dataset = Dataset::open(folder.path("data")).value();
+  for (const Oversize oversize : {Oversize::fail, Oversize::spill}) {
+    const ReaderOptions options{.plan = {.batch = 10, .tail = Tail::pad}, .epochs = 1, .oversize = oversize};
+    BatchReader reader = BatchReader::open(dataset, options).value();
+    if (oversize == Oversize::fail) {
+      EXPECT_GE(reader.stats().slot_bytes, kLargest);
+    } else {
+      EXPECT_EQ(reader.stats().budget_bytes, 256u << 20);
+      EXPECT_LT(reader.stats().slot_bytes, kLargest);
+    }
+    std::size_t largest = 0;
+    for (const Batch& batch : reader.epoch()) {
+      for (std::uint32_t row = 0; row < batch.rows(); ++row) largest = std::max(largest, batch.row(row).size());
+    }
+    EXPECT_EQ(largest, kLargest);
+    EXPECT_EQ(reader.stats().spilled_batches, oversize == Oversize::spill ? 1u : 0u);
+  }
+}
+
 /// The memory that an error asks for.
 std::uint64_t advised(const Error& error, std::uint64_t given) {
   const std::string text = error.to_string();
