@@ -34,7 +34,8 @@ struct Loss {
 bool is_no_damage(const Error& error);
 
 /// The records that a reader cannot deliver: each damaged block or shard once, and records that do
-/// not fit the columns.
+/// not fit the columns. A block stays noted, because rows of an earlier read may still need the note.
+/// So if it is mended, its records count as lost while another block of the run is damaged.
 ///
 /// Threads: any.
 class DamageLog {
