@@ -59,7 +59,7 @@ RankReader::RankReader(ReaderSetup setup)
       store_(
           {.rules = fetch_rules(setup_), .budget = setup_.memory.read_ahead_bytes, .spare_bytes = setup_.spare_bytes},
           shards_, *setup_.storage, damage_),
-      rows_(setup_.plan, setup_.options, rules_, setup_.memory.batches_per_slot, shards_, store_),
+      rows_(setup_, rules_, shards_, store_),
       parts_{setup_.dataset, *setup_.ring, shards_, *setup_.storage, damage_},
       metrics_(setup_.options.metrics.empty() ? nullptr : std::make_unique<MetricsFile>(setup_.options, [this] {
         return stats();
@@ -302,7 +302,7 @@ void RankReader::hand_over_locked() {
   while (!ended_locked() && !flights_.empty()) {
     Flight& flight = *flights_.front();
     if (flight.ready > flight.handed_over) {
-      queue_->make_room(1);
+      queue_->make_room();
       if (flight.lease->origin() == nullptr) flight.lease->set_origin(flight.origin);
       ReadyItem batches{.lease = flight.lease,
                         .epoch = flight.epoch,
@@ -321,7 +321,7 @@ void RankReader::hand_over_locked() {
     }
     if (flight.error.has_value()) return fail_locked(*flight.error);
     if (flight.end_of_epoch) {
-      queue_->make_room(1);
+      queue_->make_room();
       queue_->push({.lease = nullptr, .epoch = flight.epoch});
     } else if (flight.busy || flight.batches == 0 || flight.handed_over < flight.batches) {
       break;

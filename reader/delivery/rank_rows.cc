@@ -9,20 +9,18 @@
 
 namespace dovetail::detail {
 
-RankRows::RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
-                   ShardTable& shards, RunStore& store)
-    : plan_(plan),
-      options_(options),
+RankRows::RankRows(const ReaderSetup& setup, const FillRules& rules, ShardTable& shards, RunStore& store)
+    : setup_(setup),
       rules_(rules),
-      flight_batches_(flight_batches),
       shards_(shards),
       store_(store),
-      next_epoch_(options.start.epoch),
-      first_step_(options.start.step) {}
+      next_epoch_(setup.options.start.epoch),
+      first_step_(setup.options.start.step) {}
 
 Result<bool> RankRows::begin(FlightStart& flight) {
   if (epoch_ == nullptr) {
-    if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) return false;
+    const ReaderOptions& options = setup_.options;
+    if (last_epoch_ || (options.epochs != 0 && next_epoch_ - options.start.epoch == options.epochs)) return false;
     DOVETAIL_TRY(begin_epoch());
   }
   flight.origin = epoch_->origin;
@@ -36,7 +34,7 @@ Result<bool> RankRows::begin(FlightStart& flight) {
     return true;
   }
   flight.step = epoch_->next_step;
-  flight.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(flight_batches_, left));
+  flight.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(setup_.memory.batches_per_slot, left));
   flight.row_count = flight.batches * rules_.batch_rows;
   epoch_->next_step += flight.batches;
   first_row_ += flight.row_count;
@@ -47,10 +45,10 @@ Result<void> RankRows::begin_epoch() {
   // A shard that failed to open may open now, and a block that was damaged may be good when read
   // again.
   shards_.forget_failures();
-  DOVETAIL_ASSIGN(EpochPlan plan, plan_.epoch(next_epoch_));
+  DOVETAIL_ASSIGN(EpochPlan plan, setup_.plan.epoch(next_epoch_));
   const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan.first_step());
-  DOVETAIL_ASSIGN(State origin, plan_.state({next_epoch_, plan.first_step()}));
-  auto walk = RankWalk::begin(plan, options_.ranks.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
+  DOVETAIL_ASSIGN(State origin, setup_.plan.state({next_epoch_, plan.first_step()}));
+  auto walk = RankWalk::begin(plan, rules_.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
   epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(plan),
                                          .walk = std::move(walk),
                                          .origin = std::make_shared<const State>(std::move(origin)),

@@ -6,9 +6,9 @@
 
 #include <dovetail/error.h>
 #include <dovetail/plan.h>
-#include <dovetail/reader_options.h>
 #include <dovetail/state.h>
 
+#include "reader/delivery/reader_setup.h"
 #include "reader/fetch/run_store.h"
 #include "reader/fetch/shard_table.h"
 #include "reader/fill/fill_rules.h"
@@ -33,8 +33,7 @@ struct FlightStart {
 /// Threads:   none; one thread walks at a time.
 class RankRows {
  public:
-  RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
-           ShardTable& shards, RunStore& store);
+  RankRows(const ReaderSetup& setup, const FillRules& rules, ShardTable& shards, RunStore& store);
 
   /// Sets the next batches, or the end of an epoch, in `flight`. False if all epochs are over.
   /// Errors: those of `Plan`.
@@ -53,10 +52,8 @@ class RankRows {
   };
   Result<void> begin_epoch();
 
-  const Plan& plan_;
-  const ReaderOptions& options_;
+  const ReaderSetup& setup_;
   const FillRules& rules_;
-  const std::uint32_t flight_batches_;
   ShardTable& shards_;
   RunStore& store_;
   std::unique_ptr<Epoch> epoch_;

@@ -37,9 +37,9 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, const ReaderOptions& opti
       slots_held_(slots_held(max_held_, "batches")),
       waits_{.clock = StallClock(Clock::now()), .first_request = {}} {}
 
-void ReadyQueue::make_room(std::size_t items) {
+void ReadyQueue::make_room() {
   const std::lock_guard lock(mutex_);
-  if (items_.reserve() < items) items_.set_capacity(2 * (items_.size() + items));
+  if (items_.full()) items_.set_capacity(2 * (items_.size() + 1));
 }
 
 void ReadyQueue::push(ReadyItem item) noexcept {

@@ -72,8 +72,8 @@ class ReadyQueue : public Requests<ReadyQueue, Batch, Delivered, BriefMutex> {
 
   // The reader's side.
 
-  /// Makes room for `items` more items. Errors: `std::bad_alloc`.
-  void make_room(std::size_t items);
+  /// Makes room for one more item. Errors: `std::bad_alloc`.
+  void make_room();
   /// Adds an item. Needs: room for it.
   void push(ReadyItem item) noexcept;
   /// Ends all requests with a failure, after the items pushed so far. Only the first failure
