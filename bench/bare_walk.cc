@@ -253,7 +253,7 @@ class BareWalk {
     for (std::size_t block = first; block < end; ++block) {
       const format::BlockRecords records =
           shards_.load_block(shard, block, {to, room.size - static_cast<std::size_t>(to - room.bytes.get())});
-      auto* begin = const_cast<std::byte*>(records.begin_of(0));
+      auto* begin = const_cast<std::byte*>(records[0].data());
       if (base == nullptr) {
         base = begin;
       } else if (!kSized && begin != to) {

@@ -25,7 +25,6 @@ class ShardTally {
 
   std::uint32_t begin() const noexcept { return begin_; }
   std::uint32_t end() const noexcept { return end_; }
-  std::size_t outputs() const noexcept { return infos_.size(); }
 
   /// Takes over the complete shards in the folder of a dataset.
   /// Errors: the system's; an incomplete shard is only ignored.

@@ -28,13 +28,6 @@ class BlockRecords {
   std::uint32_t size() const noexcept { return records_; }
   /// Returns whether each record has `bytes` bytes. Cost: constant if there is no table.
   bool all_have(std::uint32_t bytes) const noexcept;
-  /// Returns where record `i` begins. Needs: `i < size()`.
-  const std::byte* begin_of(std::uint32_t i) const noexcept {
-    if (table_ == nullptr) return data_ + i * stride();
-    return i == 0 ? data_ : data_ + load_le<std::uint32_t>(end_of(i - 1)) + std::size_t{i} * gap_;
-  }
-  /// Bytes between the end of a record and the beginning of the next.
-  std::uint32_t gap() const noexcept { return gap_; }
   /// Needs: `i < size()`.
   ByteView operator[](std::uint32_t i) const noexcept {
     if (table_ == nullptr) return {data_ + i * stride(), record_bytes_};
@@ -51,7 +44,7 @@ class BlockRecords {
   const std::byte* table_ = nullptr;
   std::uint32_t records_ = 0;
   std::uint32_t record_bytes_ = 0;
-  std::uint32_t gap_ = 0;
+  std::uint32_t gap_ = 0;  // bytes between the end of a record and the beginning of the next
 };
 
 /// Checks that `header`, read at `expected.offset`, is the block that the index promises.

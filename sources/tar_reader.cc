@@ -200,7 +200,6 @@ MemberName split_member_name(std::string_view name) {
 
 TarReader::TarReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TarReader::TarReader(TarReader&&) noexcept = default;
-TarReader& TarReader::operator=(TarReader&&) noexcept = default;
 TarReader::~TarReader() = default;
 
 Result<TarReader> TarReader::open(std::string path, std::unique_ptr<ByteStream> stream) {

@@ -44,7 +44,6 @@ class TarReader {
  public:
   static Result<TarReader> open(std::string path, std::unique_ptr<ByteStream> stream);
   TarReader(TarReader&&) noexcept;
-  TarReader& operator=(TarReader&&) noexcept;
   ~TarReader();
 
   /// The next regular file, or nothing at the end. Skips the unread rest of the one before.

@@ -41,7 +41,6 @@ class HyperLogLog {
   /// Adds the hashes of floats (`hash_of`), and computes them.
   void add(std::span<const float> values) noexcept;
 
-  unsigned precision() const noexcept { return precision_; }
   double standard_error() const noexcept;
   /// Needs: `precision` is at most the present precision.
   void make_coarser(unsigned precision);

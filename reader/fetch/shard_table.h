@@ -46,8 +46,6 @@ class ShardTable {
   std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
   /// Shards that are open or being opened, including dropped shards with users.
   std::uint32_t live() const noexcept { return users_->live + opening_; }
-  /// Whether any shard is being opened, so that a caller may have to wait.
-  bool opening() const noexcept { return opening_ > 0; }
   /// Whether no more shards should be opened ahead. Up to half of the kept shards may be: runs are
   /// visited in the order of need, so these shards are found before they would be dropped.
   bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }

@@ -55,8 +55,6 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
 
   std::uint32_t slots() const noexcept { return slots_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  /// All slots, one after the other.
-  std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
   bool registered() const noexcept { return memory_.registered(); }
   const HostMemory& memory() const noexcept { return memory_; }
 

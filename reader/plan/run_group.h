@@ -32,8 +32,7 @@ class RunGroup {
   std::uint32_t runs() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
   /// The records of the longest run of the group.
   std::uint64_t turns() const noexcept { return turns_; }
-  /// The inputs of the lane that the group gives: [begin_input, end_input).
-  std::uint64_t begin_input() const noexcept { return begin_input_; }
+  /// The end of the inputs of the lane that the group gives.
   std::uint64_t end_input() const noexcept { return end_input_; }
 
   /// Consecutive turns in which the same runs give a record.

@@ -67,8 +67,6 @@ class InputFile {
   int fd() const noexcept;
   /// The size of the file when it was opened.
   std::uint64_t size() const noexcept { return identity_.bytes; }
-  /// The state of the file when it was opened.
-  const FileIdentity& identity() const noexcept { return identity_; }
 
   /// Fills `into` from `offset` on. Errors: `truncated` past the end; `file_changed` if the end has
   /// moved since the file was opened; those of the system.

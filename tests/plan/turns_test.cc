@@ -105,7 +105,7 @@ TEST(RunGroupTest, EveryRunGivesItsRecordsInTurnsThatItDoesNotPause) {
     for (std::uint64_t number = 0; number < lane.groups(); ++number) {
       group.open(number);
       std::vector<std::uint64_t> given(group.runs());
-      std::uint64_t input = group.begin_input();
+      std::uint64_t input = lane.inputs_before(number);
       for (std::size_t section = 0; section < group.sections(); ++section) {
         ASSERT_EQ(group.section(section).first_input, input);
         for (std::uint64_t turn = group.section(section).first_turn; turn < group.section_end(section); ++turn) {

@@ -88,7 +88,7 @@ TEST_P(MemoryConformanceTest, SaysWhatItIsAndWhy) {
   EXPECT_EQ(ring->registered(), page_locked());
   EXPECT_EQ(ring->memory().provided(), provided());
   EXPECT_EQ(ring->memory().note().empty(), page_locked()) << ring->memory().note();
-  EXPECT_EQ(HostRegistration::is_page_locked(ring->bytes()), page_locked());
+  EXPECT_EQ(HostRegistration::is_page_locked(ring->memory().bytes()), page_locked());
   EXPECT_EQ(ring->memory().registration_time().count() > 0, GetParam() == Kind::registered);
 }
 
