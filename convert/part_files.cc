@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/part_files.h"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <string_view>

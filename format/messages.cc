@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/messages.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <google/protobuf/io/coded_stream.h>

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>

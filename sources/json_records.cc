@@ -7,7 +7,6 @@
 #include <memory_resource>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -2,7 +2,6 @@
 // The results of a conversion and of an export; text and JSON are views of them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

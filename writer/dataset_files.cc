@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/dataset_files.h"
 
-#include <algorithm>
-#include <cstdio>
-
 #include "format/guard_memory.h"
 #include "format/layout.h"
 #include "format/text/number_text.h"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>

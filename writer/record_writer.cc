@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/record_writer.h>
 
-#include <new>
 #include <utility>
 
 #include "format/block_encoder.h"

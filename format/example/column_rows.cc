@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/example/column_rows.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "format/example/column_values.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/example/schema_fallback.h"
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "format/example/half.h"

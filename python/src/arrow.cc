@@ -2,7 +2,6 @@
 #include "python/src/arrow.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <span>

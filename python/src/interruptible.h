@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include <dovetail/error.h>
 #include <pybind11/pybind11.h>
 
 #include "python/src/gil.h"

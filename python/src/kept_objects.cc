@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <dovetail/error.h>
-
 #include "python/src/gil.h"
 
 namespace dovetail::python {

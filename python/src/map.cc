@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "format/process_mark.h"
 #include "python/src/arguments.h"

@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

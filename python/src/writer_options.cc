@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/writer_options.h"
 
-#include <map>
 #include <string>
 
 #include <pybind11/stl.h>

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/dataset/block_loader.h"
 
-#include <algorithm>
 #include <new>
 #include <string>
 
 #include <boost/system/errc.hpp>
 
-#include "format/layout.h"
 #include "format/snappy_decoder.h"
 #include "format/structures.h"
 #include "format/try.h"

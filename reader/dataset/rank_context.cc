@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include "format/text/number_text.h"
 #include "format/try.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "format/crc32c/crc32c.h"
 #include "format/layout.h"

@@ -3,7 +3,6 @@
 
 #include <dovetail/batch_reader.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 

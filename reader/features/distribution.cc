@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top values and histograms.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <map>

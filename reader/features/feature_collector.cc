@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "format/text/json_members.h"
 #include "format/try.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "reader/features/value_hash.h"
 #include "reader/plan/wide_vectors.h"

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include "format/try.h"
 #include "reader/fill/slab_parts.h"

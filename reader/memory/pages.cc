@@ -13,7 +13,6 @@
 #include <climits>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <utility>
 
 #include "format/guard_memory.h"
 #include "format/words/reader_words.h"

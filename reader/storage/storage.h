@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <boost/asio/any_completion_handler.hpp>

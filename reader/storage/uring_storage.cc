@@ -10,12 +10,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>

@@ -2,7 +2,6 @@
 #include "sources/bytes/snappy_blocks.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "format/snappy_decoder.h"

@@ -2,7 +2,6 @@
 #include "tools/command/render.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "format/text/count_of.h"

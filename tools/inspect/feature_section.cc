@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"

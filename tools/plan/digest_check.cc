@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <span>
 #include <tuple>
 #include <utility>
 

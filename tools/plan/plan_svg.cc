@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include <dovetail/mixing.h>
