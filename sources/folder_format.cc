@@ -71,6 +71,36 @@ Result<void> check_sets_are_indexed(const SourceListing& listing) {
   return {};
 }
 
+// Names the first file that is not of the format, so that it can be found among many.
+Error of_several_formats(const SourceListing& listing, SourceFormat named, std::ptrdiff_t known, const std::string& odd,
+                         const std::string& path) {
+  if (named == SourceFormat::mds) {
+    return Error(Errc::unknown_format, "MDS shards lie here without their index.json; give each folder that holds one")
+        .in_file(path);
+  }
+  const std::string word(to_string(named));
+  return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
+                                         " files have names of " + word + ", but " + odd + " has not; give --from " +
+                                         word + " to read these, or --from folder to take every file as a record")
+      .in_file(path);
+}
+
+// A file and its compressed copy, as downloads leave them, would give all records twice.
+Result<void> check_no_copies(const SourceListing& listing) {
+  std::set<std::string_view> names;
+  for (const ListedFile& file : listing.files) names.insert(file.name);
+  for (const ListedFile& file : listing.files) {
+    const std::string_view plain = without_compression(file.name);
+    if (plain == file.name || !names.contains(plain)) continue;
+    return Error(Errc::unknown_format, "it lies here uncompressed too, as " + listing.folder + std::string(plain) +
+                                           ", and would give its records twice; --exclude one of them, such as "
+                                           "with --exclude '*" +
+                                           file.name.substr(plain.size()) + "'")
+        .in_file(listing.folder + file.name);
+  }
+  return {};
+}
+
 // A whole table is rarely wanted as one record.
 Error holds_tables(const std::string& path) {
   return Error(Errc::unknown_format,
@@ -116,13 +146,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named; };
   const auto is_other = [&](const ListedFile& file) { return !holds_records(file) && !is_sidecar(file.name, named); };
   const auto known = std::count_if(listing.files.begin(), listing.files.end(), holds_records);
-  if (wanted == SourceFormat::detect && named != SourceFormat::detect &&
-      std::any_of(listing.files.begin(), listing.files.end(), is_other)) {
-    const std::string word(to_string(named));
-    return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
-                                           " files have names of " + word + "; give --from " + word +
-                                           " to read these, or --from folder to take every file as a record")
-        .in_file(path);
+  if (wanted == SourceFormat::detect && named != SourceFormat::detect) {
+    const auto odd = std::find_if(listing.files.begin(), listing.files.end(), is_other);
+    if (odd != listing.files.end()) return of_several_formats(listing, named, known, odd->name, path);
   }
   listing.format = named == SourceFormat::detect ? SourceFormat::folder : named;
   if (listing.format == SourceFormat::recordio) {
@@ -135,6 +161,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   }
   if (known != 0 && named != SourceFormat::detect) {
     std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
+  }
+  if (listing.format != SourceFormat::folder && listing.format != SourceFormat::dovetail) {
+    DOVETAIL_TRY(check_no_copies(listing));
   }
   if (listing.format == SourceFormat::idx) drop_partners(listing);
   if (listing.format == SourceFormat::csv && wanted == SourceFormat::detect) {

@@ -12,9 +12,10 @@
 
 namespace dovetail::detail {
 
-/// Chooses the format of the files of a folder, and keeps the selected ones in `listing`.
-/// Errors: names of several formats, tables, an index without its file; they name `path` or the
-///         file.
+/// Chooses the format of the files of a folder, and keeps the selected ones in `listing`. Errors
+/// name the first file in the order of the listing.
+/// Errors: names of several formats, tables, an index without its file, a file beside its compressed
+///         copy; they name `path` or the file.
 Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path);
 
 /// Errors: an index without its file, which means missing records. The name of an index ends with

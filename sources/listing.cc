@@ -231,9 +231,9 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   listing.unmatched.insert(listing.unmatched.end(), options.exclude.begin(), options.exclude.end());
   DOVETAIL_TRY(list_below(listing, "", options));
   if (listing.files.empty()) return holds_no_file(path, listing.left_out);
-  DOVETAIL_TRY(choose_format(listing, wanted, path));
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+  DOVETAIL_TRY(choose_format(listing, wanted, path));
   return listing;
 }
 

@@ -95,6 +95,11 @@ SourceFormat format_promised_by(std::string_view path) {
   return format == SourceFormat::detect && name.ends_with(".json") ? SourceFormat::jsonl : format;
 }
 
+std::string_view without_compression(std::string_view path) {
+  cut_compression(path);
+  return path;
+}
+
 Compression compression_promised_by(std::string_view path) {
   using Ending = std::pair<std::string_view, Compression>;
   constexpr std::array kAny = {

@@ -23,6 +23,9 @@ SourceFormat format_promised_by(std::string_view path);
 /// framing, so its suffix implies nothing.
 Compression compression_promised_by(std::string_view path);
 
+/// The name without `.gz`, `.zst`, `.bz2` or `.xz`.
+std::string_view without_compression(std::string_view path);
+
 /// Whether a file of this name accompanies files of the format without records of its own: `.idx`
 /// and `.lst` beside `.rec`, `.dvi` and `.idx` beside TFRecords.
 bool is_sidecar(std::string_view path, SourceFormat of);

@@ -164,6 +164,33 @@ TEST_F(RecordSourceTest, DoesNotChooseForAFolderOfTfrecordsAndOtherFiles) {
   EXPECT_EQ(read(SourceFormat::folder).size(), 2u);
 }
 
+TEST_F(RecordSourceTest, NamesTheFirstFileOfAnotherFormat) {
+  for (const char* const name : {"b.jsonl", "a.jsonl", "d.md", "c.md"}) put(name, "{}\n");
+  EXPECT_THAT(RecordSource::open(root_),
+              Fails(Errc::unknown_format).in(root_).saying("2 of 4 files have names of jsonl, but c.md has not"));
+}
+
+TEST_F(RecordSourceTest, RefusesAFileBesideItsCompressedCopy) {
+  put("below/a.jsonl", "{}\n");
+  put("below/b.jsonl", "{}\n");
+  put("below/a.jsonl.gz", gzip("{}\n"));
+  for (const SourceFormat format : {SourceFormat::detect, SourceFormat::jsonl}) {
+    EXPECT_THAT(RecordSource::open(root_, {.format = format}),
+                Fails(Errc::unknown_format)
+                    .in(root_ + "/below/a.jsonl.gz")
+                    .saying(root_ + "/below/a.jsonl, and would give its records twice")
+                    .saying("--exclude '*.gz'"));
+  }
+  EXPECT_EQ(read_source(root_, {.exclude = {"*.gz"}}).value().size(), 2u);
+  EXPECT_EQ(read_source(root_, {.format = SourceFormat::folder}).value().size(), 3u);
+}
+
+TEST_F(RecordSourceTest, AsksForTheFoldersOfMds) {
+  for (const char* const name : {"train/shard.00000.mds", "train/index.json", "val/shard.00000.mds"}) put(name, "{}");
+  EXPECT_THAT(RecordSource::open(root_),
+              Fails(Errc::unknown_format).in(root_).saying("give each folder that holds one"));
+}
+
 TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
   put("x", tfrecord_bytes({"1"}));
   put("y", test::zlib(tfrecord_bytes({"2"})));
