@@ -155,7 +155,9 @@ ColumnType ColumnGuess::type() const noexcept {
 
 Result<void> check_names(const std::vector<CsvColumn>& columns) {
   const std::vector<std::string_view> sorted = sorted_names(columns);
-  if (!sorted.empty() && sorted.front().empty()) return Error(Errc::malformed_input, "a column has no name");
+  if (!sorted.empty() && sorted.front().empty())
+    return Error(Errc::malformed_input,
+                 "a column has no name; write one into the first line, such as with sed '1s/^,/index,/'");
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return {};
   return Error(Errc::malformed_input, "two columns are named " + quoted_name(*twice));

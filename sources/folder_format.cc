@@ -75,7 +75,8 @@ Result<void> check_sets_are_indexed(const SourceListing& listing) {
 Error of_several_formats(const SourceListing& listing, SourceFormat named, std::ptrdiff_t known, const std::string& odd,
                          const std::string& path) {
   if (named == SourceFormat::mds) {
-    return Error(Errc::unknown_format, "MDS shards lie here without their index.json; give each folder that holds one")
+    return Error(Errc::unknown_format,
+                 "MDS shards lie below the folder, which has no index.json; give each folder that holds one")
         .in_file(path);
   }
   const std::string word(to_string(named));

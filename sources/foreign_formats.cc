@@ -86,6 +86,13 @@ bool is_arrow_stream(ByteView head) {
   return bytes != 0 && bytes % 8 == 0 && bytes < kMaxSchemaBytes && table % 4 == 0 && table < bytes;
 }
 
+// A byte order mark of UTF-16. In UTF-32 and in binary data zeros often follow it.
+bool is_utf16(std::string_view text) {
+  constexpr std::size_t kLeast = 4;
+  if (text.size() < kLeast || !(text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv))) return false;
+  return text.substr(2, 2) != "\0\0"sv;
+}
+
 // The first member of an archive written by NumPy is an array.
 ForeignFormat zip_of(std::string_view text) {
   constexpr std::size_t kNameLengthAt = 26;
@@ -104,6 +111,8 @@ std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
   const std::string_view text = as_chars(head);
   if (text.starts_with("PK\3\4"sv) || text.starts_with("PK\5\6"sv)) return advice_on(zip_of(text));
   if (is_arrow_stream(head)) return advice_on({{}, "a stream of Arrow", kFromArrowStream});
+  if (is_utf16(text))
+    return advice_on({{}, "a text in UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW"});
   const auto* const found = std::find_if(kFormats.begin(), kFormats.end(),
                                          [&](const auto& format) { return text.starts_with(format.magic); });
   if (found != kFormats.end()) return advice_on(*found);

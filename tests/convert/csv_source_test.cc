@@ -170,6 +170,7 @@ TEST_F(CsvSourceTest, SkipsAQuoteThatDoesNotEndOnce) {
 
 TEST_F(CsvSourceTest, RefusesNamesThatCannotBeTold) {
   EXPECT_THAT(error_of("a,a\n1,2\n").detail(), HasSubstr("line 1: two columns are named \"a\""));
+  EXPECT_THAT(error_of(",a\n1,2\n").detail(), HasSubstr("line 1: a column has no name; write one"));
   EXPECT_THAT(error_of("a,\n1,2\n").detail(), HasSubstr("no name"));
 }
 

@@ -34,6 +34,8 @@ const std::vector<Foreign> kForeign = {
      "a zip archive", "unzip FILE"},
     {"an empty zip", "PK\x05\x06" + std::string(18, '\0'), "a zip archive", "unzip FILE"},
     {"HDF5", "\x89HDF\r\n\x1A\n\0\0\0\0"s, "an HDF5 file", "h5py"},
+    {"UTF-16", "\xFF\xFE\x61\0\x0A\0"s, "a text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE"},
+    {"UTF-16 of the other order", "\xFE\xFF\0\x61\0\x0A"s, "a text in UTF-16", "iconv"},
     {"lz4", "\x04\x22\x4D\x18\x64\x40\xA7\x06\0\0\x80text\0"s, "lz4", "lz4 -dc FILE | dovetail convert -"},
 };
 
@@ -64,8 +66,9 @@ TEST_F(ForeignFormatsTest, AreNamedWhereTheyAreCompressed) {
 }
 
 TEST_F(ForeignFormatsTest, AreNotSeenInOtherBytes) {
-  for (const std::string& bytes : {"PK\x03\x05\0"s, "PAR2\0"s, "\xFF\xFF\xFF\xFF\x37\x01\0\0\x10\0\0\0\0"s,
-                                   "\xFF\xFF\xFF\xFF\x38\x01\0\0\x38\x01\0\0\0"s, "\xFF\xFF\xFF\xFF\0"s}) {
+  for (const std::string& bytes :
+       {"PK\x03\x05\0"s, "\xFF\xFE\0\0\x61"s, "\xFF\xFE\0"s, "PAR2\0"s, "\xFF\xFF\xFF\xFF\x37\x01\0\0\x10\0\0\0\0"s,
+        "\xFF\xFF\xFF\xFF\x38\x01\0\0\x38\x01\0\0\0"s, "\xFF\xFF\xFF\xFF\0"s}) {
     EXPECT_THAT(error_of(bytes).detail(), HasSubstr("format is not known"));
   }
   write_file(path_, "PAR1 is a text\n");
