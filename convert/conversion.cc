@@ -310,6 +310,9 @@ void Conversion::add_input(ConvertReport& report) const {
   report.files = line_->files();
   report.schema = shard_.schema;
   report.notes = notes_;
+  for (const LineSource& source : line_->sources()) {
+    report.notes.insert(report.notes.end(), source.notes.begin(), source.notes.end());
+  }
   for (std::string& note : record_notes_.texts(kept_ != 0)) report.notes.push_back(std::move(note));
   if (!shard_.schema && line_->sources().front().format == SourceFormat::tar &&
       line_->sources().front().record_type == "example") {

@@ -48,7 +48,8 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
     if (source.format() == SourceFormat::dovetail) {
       DOVETAIL_TRY(check_shards_agree(path, options));
     }
-    LineSource known{{path, source.format(), source.left_out(), source.classes(), source.columns(), source.unmatched()},
+    LineSource known{{path, source.format(), source.left_out(), source.classes(), source.columns(), source.unmatched(),
+                      source.notes()},
                      source.files(),
                      line.bytes_,
                      source.input_bytes(),

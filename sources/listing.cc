@@ -21,6 +21,7 @@
 #include "sources/bytes/source_file.h"
 #include "sources/detect.h"
 #include "sources/folder_format.h"
+#include "sources/folder_notes.h"
 #include "sources/foreign_formats.h"
 #include "sources/left_out.h"
 #include "sources/shard_records.h"
@@ -234,6 +235,7 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   DOVETAIL_TRY(choose_format(listing, wanted, path));
+  listing.notes = notes_on_files(listing);
   return listing;
 }
 

@@ -40,6 +40,7 @@ struct SourceListing {
   std::vector<std::string> absent;              ///< In a folder, dangling links and special files.
   LeftOut left_out;                             ///< Of a folder.
   std::vector<std::string> unmatched;           ///< Patterns that match nothing in it.
+  std::vector<std::string> notes;               ///< See `notes_on_files`.
   std::uint64_t bytes = 0;                      ///< Total size.
   Compression compression = Compression::none;  ///< Compression of a source that is a single file.
   std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.

@@ -262,6 +262,9 @@ const LeftOut& RecordSource::left_out() const noexcept {
 const std::vector<std::string>& RecordSource::unmatched() const noexcept {
   return impl_->listing().unmatched;
 }
+const std::vector<std::string>& RecordSource::notes() const noexcept {
+  return impl_->listing().notes;
+}
 std::vector<std::string> RecordSource::classes() const {
   return impl_->opener().classes;
 }

@@ -39,6 +39,7 @@ std::string text_of(const std::vector<std::string>& classes) {
 
 // For example "csv: id int64, name bytes". A long list of columns is cut, with the total.
 std::string format_of(const ConvertedSource& source) {
+  if (source.format == SourceFormat::folder) return "folder: each file is a record";
   std::string text(to_string(source.format));
   for (std::size_t i = 0; i != std::min(source.columns.size(), kShown); ++i) {
     text += (i == 0 ? ": " : ", ") + source.columns[i].name + " " + std::string(to_string(source.columns[i].type));

@@ -123,6 +123,7 @@ struct DOVETAIL_EXPORT ConvertedSource {
   std::vector<std::string> classes;         ///< See `RecordSource::classes`.
   std::vector<CsvColumn> columns;           ///< See `RecordSource::columns`.
   std::vector<std::string> unmatched = {};  ///< See `RecordSource::unmatched`.
+  std::vector<std::string> notes = {};      ///< See `RecordSource::notes`; also in those of the report.
 };
 
 /// Result of `convert`.

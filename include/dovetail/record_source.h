@@ -66,6 +66,9 @@ class DOVETAIL_EXPORT RecordSource {
   const LeftOut& left_out() const noexcept;
   /// Patterns of `SourceOptions::include` and `exclude` that match nothing in the folder.
   const std::vector<std::string>& unmatched() const noexcept;
+  /// What may be a mistake in the files of the folder: some of training beside some of evaluation,
+  /// by their names, and empty ones.
+  const std::vector<std::string>& notes() const noexcept;
   /// For a folder with labels: the class with label i. Empty for others.
   std::vector<std::string> classes() const;
   /// Columns of CSV files. Empty for others.

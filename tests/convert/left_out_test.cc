@@ -120,6 +120,23 @@ TEST_F(LeftOutTest, PatternsThatMatchNothingAreTold) {
   EXPECT_THAT(convert(out_, wanted).value().sources.at(0).unmatched, ElementsAre("dog/*", "/cat", "no"));
 }
 
+TEST_F(LeftOutTest, FilesThatMayBeAMistakeAreTold) {
+  put("src/mnist-Train2.jsonl", "{}\n");
+  put("src/more/x_train.jsonl", "{}\n");
+  put("src/train/test.jsonl", "{}\n");
+  put("src/trainer/a.jsonl", "");
+  put("src/latest.jsonl", "");
+  const std::string src = folder_ / "src";
+  EXPECT_THAT(RecordSource::open(src).value().notes(),
+              ElementsAre("2 files are empty, such as " + src + "/latest.jsonl"));
+  put("src/val2017/a.jsonl", "{}\n");
+  const std::string both = "files of training and of evaluation become one dataset, such as " + src +
+                           "/mnist-Train2.jsonl and " + src + "/val2017/a.jsonl";
+  const ConvertReport report = convert(out_, this->options({src}, 1)).value();
+  EXPECT_THAT(report.notes, ElementsAre(HasSubstr(both), HasSubstr("2 files are empty")));
+  EXPECT_THAT(RecordSource::open(src, {.exclude = {"val*", "*er", "latest*"}}).value().notes(), ElementsAre());
+}
+
 TEST_F(LeftOutTest, PatternsAreForFilesOfAFolder) {
   const std::string file = put("src/a.jsonl", "{}\n");
   EXPECT_THAT(RecordSource::open(file, {.include = {"*"}}), Fails(Errc::invalid_option).saying("a folder has"));
