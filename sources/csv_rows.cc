@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/bytes/names.h"
 
@@ -31,7 +30,6 @@ Result<bool> CsvRows::next() {
     }
     if (!*row) return false;
     row_ = as_chars(**row);
-    if (std::exchange(first_, false)) row_ = format::without_byte_order_mark(row_);
     if (!row_.empty()) break;
     ++ignored_;
   }

@@ -67,7 +67,6 @@ class CsvRows {
   std::vector<std::size_t> places_;  // empty where columns are numbered as in the file
   std::string_view row_;
   std::uint64_t ignored_ = 0;
-  bool first_ = true;
   bool bad_row_ = false;
 };
 

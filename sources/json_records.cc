@@ -14,7 +14,6 @@
 #include "format/text/json_check.h"
 #include "format/text/json_members.h"
 #include "format/text/number_text.h"
-#include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
 #include "sources/changed_number.h"
@@ -129,9 +128,7 @@ class JsonLines final : public FileRecords {
     for (;; ++ignored_) {
       auto line = lines_->next();
       if (!line || !*line) return line;
-      std::string_view text = as_chars(**line);
-      if (number() == 1) text = format::without_byte_order_mark(text);
-      if (text.find_first_not_of(" \t\r") != std::string_view::npos) return as_bytes(text);
+      if (as_chars(**line).find_first_not_of(" \t\r") != std::string_view::npos) return line;
     }
   }
 

@@ -11,6 +11,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "format/text/utf8.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -18,8 +19,8 @@ namespace dovetail::detail {
 /// What `find` of the ends returns for a piece without one.
 inline constexpr std::size_t kNoEnd = SIZE_MAX;
 
-/// Cuts records that end with a newline out of a stream of bytes that arrives in pieces. Does no
-/// I/O. Has the calls of `format::TfrecordScanner`, and `goes_on()`: whether `next()` can be called
+/// Cuts records that end with a newline out of a stream of bytes that arrives in pieces. A UTF-8
+/// byte order mark before the first one is no part of it. Does no I/O. Has the calls of `format::TfrecordScanner`, and `goes_on()`: whether `next()` can be called
 /// again after it failed.
 ///
 /// `Ends` finds the newlines that end records: `find(piece)` continues from the pieces before,
@@ -115,6 +116,7 @@ class DelimitedScanner {
   }
 
   Result<std::optional<ByteView>> give(ByteView record) {
+    if (records_ == 0) record = as_bytes(format::without_byte_order_mark(as_chars(record)));
     if (!record.empty() && record.back() == std::byte{'\r'}) record = record.first(record.size() - 1);
     if (record.size() > max_record_bytes_) return too_long();
     ++records_;

@@ -64,6 +64,11 @@ TEST_P(LineScannerTest, LeavesOutTheReturnBeforeANewline) {
   EXPECT_THAT(lines("one\r\ntwo\n\r\n\r\r\nlast\r"), ElementsAre("one", "two", "", "\r", "last"));
 }
 
+TEST_P(LineScannerTest, LeavesOutAByteOrderMarkBeforeTheFirstLine) {
+  EXPECT_THAT(lines("\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n"), ElementsAre("one", "\xEF\xBB\xBFtwo"));
+  EXPECT_THAT(lines("\xEF\xBB\xBF"), ElementsAre(""));
+}
+
 TEST_P(LineScannerTest, CountsALastLineWithoutNewline) {
   EXPECT_THAT(lines("one\ntwo"), ElementsAre("one", "two"));
   EXPECT_THAT(lines("one"), ElementsAre("one"));
