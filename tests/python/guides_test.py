@@ -66,8 +66,10 @@ def make_mds():
 
 
 def make_photos():
-    for i in range(120):
-        write(f"photos/{['ant', 'bee', 'cat'][i % 3]}/{i:03}.png", png(16 + i % 5, 16))
+    names = [f"{['ant', 'bee', 'cat'][i % 3]}/{i:03}.png" for i in range(120)]
+    for i, name in enumerate(names):
+        write(f"photos/{name}", png(16 + i % 5, 16))
+    write("train.csv", "".join(["file,label\n", *(f"{name},{i % 3}\n" for i, name in enumerate(names))]).encode())
 
 
 GIVEN = {"from-tfrecord.md": make_tfrecords, "from-webdataset.md": make_tars, "from-mds.md": make_mds,
