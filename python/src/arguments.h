@@ -52,13 +52,23 @@ inline std::filesystem::path to_path(const std::string& name, pybind11::handle g
                              type_name(given));
 }
 
+/// Whether the object maps keys to values. Iteration over it gives only the keys. Python takes all
+/// such classes but dict for sequences.
+inline bool is_mapping(pybind11::handle given) {
+  if (PyList_Check(given.ptr()) != 0 || PyTuple_Check(given.ptr()) != 0) return false;
+  const pybind11::object mapping = import_module("collections.abc").attr("Mapping");
+  const int answer = call_python(PyObject_IsInstance, given.ptr(), mapping.ptr());
+  if (answer < 0) throw pybind11::error_already_set();
+  return answer != 0;
+}
+
 /// The items of any sequence except str and bytes. Errors: TypeError, which names `what` as the
 /// expected type.
 inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
                                               const std::string& what) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;
   pybind11::object walk;
-  if (!text && PySequence_Check(given.ptr()) != 0) {
+  if (!text && PySequence_Check(given.ptr()) != 0 && !is_mapping(given)) {
     walk = pybind11::reinterpret_steal<pybind11::object>(call_python(PyObject_GetIter, given.ptr()));
     if (!walk) forget_error({PyExc_TypeError});
   }

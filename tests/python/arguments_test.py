@@ -3,6 +3,7 @@
 """What is asked for and cannot be had: the error names it, and what can be had instead."""
 
 import ast
+import collections
 import copy
 import functools
 import inspect
@@ -207,6 +208,8 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
                 (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str; dovetail.open\(path\)"),
                 (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),
+                (lambda: dovetail.example(x=collections.UserDict(a=1)), 'feature "x" must be a list, not UserDict'),
+                (lambda: dovetail.convert(collections.UserDict({source: 1}), to), "sources must be a path or a list"),
                 (lambda: dovetail.Reader(["a", "b"], batch=4), r"not list; dovetail.Dataset.join\(\["),
                 (lambda: dovetail.open((path, path)), r"not tuple; dovetail.Dataset.join\(")):
             self.assertRegex(self.refused(call), says)
