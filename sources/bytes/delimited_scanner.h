@@ -20,8 +20,8 @@ namespace dovetail::detail {
 inline constexpr std::size_t kNoEnd = SIZE_MAX;
 
 /// Cuts records that end with a newline out of a stream of bytes that arrives in pieces. A UTF-8
-/// byte order mark before the first one is no part of it. Does no I/O. Has the calls of `format::TfrecordScanner`, and `goes_on()`: whether `next()` can be called
-/// again after it failed.
+/// byte order mark before the first one is no part of it. Does no I/O. Has the calls of
+/// `format::TfrecordScanner`, and `goes_on()`: whether `next()` can be called again after it failed.
 ///
 /// `Ends` finds the newlines that end records: `find(piece)` continues from the pieces before,
 /// `begin()` is called where a record begins, `check_last(number)` where the input ends in a record.
