@@ -152,7 +152,7 @@ Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
 }
 
 std::optional<json::value> parse_text(std::string_view text) {
-  json::error_code failed;
+  boost::system::error_code failed;
   json::value value = json::parse(text, failed);
   if (failed) return std::nullopt;
   return value;

@@ -23,7 +23,7 @@ struct Nobody {
   static constexpr std::size_t max_key_size = SIZE_MAX;
   static constexpr std::size_t max_string_size = SIZE_MAX;
 
-  using Code = json::error_code;
+  using Code = boost::system::error_code;
   using Text = json::string_view;
   static bool on_document_begin(Code&) { return true; }
   static bool on_document_end(Code&) { return true; }
@@ -56,7 +56,7 @@ bool is_blank(char c) {
 }
 
 // Python's `json.dumps` writes these.
-std::string reason_of(json::error_code failed, std::string_view text, std::size_t used) {
+std::string reason_of(boost::system::error_code failed, std::string_view text, std::size_t used) {
   if (!is_utf8(text)) return "not UTF-8";
   for (const std::string_view word : {"NaN", "Infinity"}) {
     if (text.substr(used).starts_with(word)) return std::string(word) + "; write null";
@@ -68,7 +68,7 @@ std::string reason_of(json::error_code failed, std::string_view text, std::size_
 
 std::optional<JsonFault> check_json(std::string_view text) {
   json::basic_parser<Nobody> parser(strict());
-  json::error_code failed;
+  boost::system::error_code failed;
   std::size_t used = parser.write_some(false, text.data(), text.size(), failed);
   if (failed) return JsonFault{used, reason_of(failed, text, used)};
   while (used < text.size() && is_blank(text[used])) ++used;
@@ -84,7 +84,7 @@ bool begins_with_json_object(std::string_view text) {
   if (first == std::string_view::npos || line[first] != '{') return false;
   if (whole && check_json(line)) return false;
   json::basic_parser<Nobody> parser(strict());
-  json::error_code failed;
+  boost::system::error_code failed;
   parser.write_some(true, line.data(), line.size(), failed);
   return !failed;
 }

@@ -129,7 +129,7 @@ Result<bool> for_each_member(ByteView record, const AddMember& add) {
   const std::string_view given = as_chars(record);
   const std::size_t begin = given.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || given[begin] != '{') return false;
-  json::error_code failed;
+  boost::system::error_code failed;
   std::array<unsigned char, 8192> buffer;
   json::monotonic_resource room(buffer.data(), buffer.size());
   const json::value value = json::parse(given, failed, &room);
