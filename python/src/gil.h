@@ -144,7 +144,7 @@ class Unlocked {
 /// has none.
 class ThreadUse {
  public:
-  ThreadUse() : created_(PyGILState_GetThisThreadState() == nullptr), before_(call_python(PyGILState_Ensure)) {}
+  ThreadUse() : created_(PyGILState_GetThisThreadState() == nullptr), before_(take_lock(created_)) {}
   /// Needs: the lock is held.
   void end() noexcept {
 #if PY_VERSION_HEX < 0x030D0000
@@ -156,6 +156,18 @@ class ThreadUse {
   }
 
  private:
+  /// Since 3.14 CPython stops only threads whose state is older than the end of the interpreter. A
+  /// thread with a new state would go on with objects that are gone.
+  static PyGILState_STATE take_lock(bool creates) {
+    if (creates && interpreter_ends()) park_thread();
+    const PyGILState_STATE before = call_python(PyGILState_Ensure);
+    if (creates && interpreter_ends()) {
+      PyEval_SaveThread();  // the ending thread may wait for the lock
+      park_thread();
+    }
+    return before;
+  }
+
   bool created_;
   PyGILState_STATE before_;
 };
