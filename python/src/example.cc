@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -64,7 +65,11 @@ class Features {
     if (some < 0) throw py::error_already_set();
     return some != 0;
   }
-  static bool is_int(const py::handle& value) { return PyIndex_Check(value.ptr()) != 0; }
+  /// Booleans of NumPy have no `__index__` since version 2.3.
+  static bool is_numpy_bool(const py::handle& value) {
+    return std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
+  }
+  static bool is_int(const py::handle& value) { return PyIndex_Check(value.ptr()) != 0 || is_numpy_bool(value); }
 
   ByteView keep(const std::string& name, const py::handle& value) {
     if (py::isinstance<py::str>(value)) {
@@ -78,6 +83,7 @@ class Features {
   }
 
   static std::int64_t to_int(const std::string& name, const py::handle& value) {
+    if (is_numpy_bool(value)) return PyObject_IsTrue(value.ptr());
     const auto number = py::reinterpret_steal<py::object>(call_python(PyNumber_Index, value.ptr()));
     if (!number) {
       forget_error({PyExc_TypeError, PyExc_ValueError});

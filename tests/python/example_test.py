@@ -37,7 +37,7 @@ class ExampleTest(ModuleTest):
         cases = ((5, "i64", 5), (True, "u8", 1), (-2**63, "i64", -2**63), (2**63 - 1, "i64", 2**63 - 1),
                  (1.5, "f32", 1.5), (float("inf"), "f32", np.inf), (np.int16(-7), "i16", -7),
                  (np.uint8(200), "u8", 200), (np.float16(0.5), "f16", 0.5), (np.float64(0.25), "f64", 0.25),
-                 (np.bool_(True), "i8", 1))
+                 (np.bool_(True), "i8", 1), ([np.True_, np.False_], "u8[2]", [1, 0]))
         for value, dtype, wanted in cases:
             with self.subTest(value=value):
                 self.assertEqual(self.read_back({"x": value}, "x:" + dtype)["x"].tolist(), [wanted])

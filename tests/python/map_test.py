@@ -152,7 +152,8 @@ class MapTest(ModuleTest):
 
     def test_numbers_are_converted_where_that_keeps_them(self):
         self.make_dataset(count=20)
-        cases = [("u8", True, 1), ("u8", np.int64(200), 200), ("f32", 3, 3.0), ("f16", np.float64(0.5), 0.5),
+        cases = [("u8", True, 1), ("u8", np.True_, 1), ("i64[2]", [np.True_, np.False_], [1, 0]),
+                 ("u8", np.int64(200), 200), ("f32", 3, 3.0), ("f16", np.float64(0.5), 0.5),
                  ("f32", float("inf"), np.inf), ("f16[2]", [np.inf, np.nan], [np.inf, np.nan]),
                  ("i64[2]", np.array([1, 2], ">i2"), [1, 2]),
                  ("u8[4]", np.arange(8, dtype=np.uint8)[::2], [0, 2, 4, 6]),
