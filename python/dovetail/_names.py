@@ -53,10 +53,12 @@ _ELSEWHERE = {
 }
 """Names without an option in this call, because another call has it or it is not needed."""
 
+# Where processes are not forked, worker processes of a DataLoader get a copy.
+_LOADER = "; for a DataLoader use dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)"
 _IN_PLACE_OF_A_COPY = {
-    "Dataset": "open it again by its path",
+    "Dataset": "open it again by its path" + _LOADER,
     "Records": "open them again by the path of their dataset",
-    "Reader": "open another one, with state=reader.state_dict() to go on at the same place",
+    "Reader": "open another one, with state=reader.state_dict() to go on at the same place" + _LOADER,
     "Plan": "make it again, as dovetail.Plan(dataset, **plan.options)",
     "Batch": "copy its arrays, as batch.copy() does",
     "Tensor": "copy an array made from it",

@@ -167,7 +167,7 @@ py::dict to_dict(const PlanOptions& options) {
 
 std::string pick_columns(const std::string& schema, const py::sequence& names) {
   std::vector<std::string> wanted;
-  for (const py::handle name : names) wanted.push_back(to_utf8("a name in columns", name));
+  for (const auto& name : names) wanted.push_back(to_utf8("a name in columns", name));
   return to_text(parse_schema(schema).value().pick(wanted).value());
 }
 
