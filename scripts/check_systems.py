@@ -3,7 +3,7 @@
 """Builds and tests a fresh clone of the last commit on other systems, each a clean root made by debootstrap.
 
 A table comes out, and in build/systems a log of each step, the table, and the versions of what the project depends on
-that were found to work. Needs root, for chroot, and a mirror of Debian; where one is missing it says so and ends with
+that were found to work. Needs root, for chroot, and mirrors of Debian and Ubuntu; where one is missing it says so and ends with
 77. The roots stay in build/systems/base for the next run; the systems themselves are removed unless they are kept.
 """
 
@@ -22,6 +22,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "systems"
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+UBUNTU_MIRROR = os.environ.get("UBUNTU_MIRROR", "http://archive.ubuntu.com/ubuntu")
+UBUNTU = {"noble"}
 CLONE = "/dovetail"
 STEP_SECONDS = 3 * 3600
 
@@ -47,6 +49,13 @@ SYSTEMS = {
         prepare="apt-get install -y -q --no-install-recommends nvidia-cuda-toolkit g++-11",
         versions="g++ g++-11 nvidia-cuda-toolkit"),
     "debian13": System("trixie", "Debian 13", ["make demo", "make test"], versions="g++"),
+    # With trainers, which it packages.
+    "debian-sid": System(
+        "sid", "Debian's development release", ["make test"],
+        prepare="apt-get install -y -q --no-install-recommends python3-accelerate python3-transformers",
+        versions="g++ python3-accelerate python3-transformers"),
+    "ubuntu24.04": System("noble", "Ubuntu 24.04", ["make demo", "make test"], components="main universe",
+                          versions="g++"),
     "debian13-clang19": System(
         "trixie", "Debian 13, clang 19", ["make test"],
         prepare="apt-get install -y -q --no-install-recommends clang-19 libclang-rt-19-dev",
@@ -88,6 +97,10 @@ def logged(name, step, command, **options):
     return done.returncode, log
 
 
+def mirror_of(suite):
+    return UBUNTU_MIRROR if suite in UBUNTU else MIRROR
+
+
 def base_of(suite):
     """The clean root of a release, made where it is not there yet."""
     base = FOLDER / "base" / suite
@@ -96,9 +109,12 @@ def base_of(suite):
     partial = base.with_name(suite + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    status, log = logged(suite, "debootstrap", ["debootstrap", "--variant=minbase", suite, str(partial), MIRROR])
+    # Debian packages neither the keys of Ubuntu nor, for later releases, their scripts, which are all the same.
+    checks, script = (["--no-check-gpg"], ["gutsy"]) if suite in UBUNTU else ([], [])
+    status, log = logged(suite, "debootstrap",
+                         ["debootstrap", "--variant=minbase", *checks, suite, str(partial), mirror_of(suite), *script])
     if status != 0:
-        raise Missing(f"no root of {suite} from {MIRROR}: see {log.relative_to(ROOT)}")
+        raise Missing(f"no root of {suite} from {mirror_of(suite)}: see {log.relative_to(ROOT)}")
     partial.rename(base)
     return base
 
@@ -143,7 +159,7 @@ def new_root(name, suite, components="main"):
     shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["cp", "-a", str(base_of(suite)), str(root)], check=True)
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
-    (root / "etc" / "apt" / "sources.list").write_text(f"deb {MIRROR} {suite} {components}\n")
+    (root / "etc" / "apt" / "sources.list").write_text(f"deb {mirror_of(suite)} {suite} {components}\n")
     # Some programs hang where the name of the machine says nothing.
     (root / "etc" / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n::1 localhost\n")
     return root

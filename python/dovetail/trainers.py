@@ -10,7 +10,9 @@ Transformers. Imports PyTorch, but none of these packages. docs/trainers.md show
 """
 
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, Mapping, NamedTuple, NoReturn, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Mapping, NamedTuple, NoReturn, Optional, Tuple, Union
+
+import torch.utils.data
 
 from dovetail import _dovetail
 from dovetail._errors import ErrorCode, StateMismatchError, usage_error
@@ -209,19 +211,33 @@ class LightningHooks:
         self.loader.load_state_dict(state_dict)
 
 
-class _TrainerEpochs:
-    """What the Trainer takes for its DataLoader."""
+class _Steps:
+    """The steps of an epoch, for a DataLoader. Accelerate skips those that the Trainer has trained."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
-        self.begun = False
+        self.batches: Iterator[Dict[str, Any]] = iter(())
 
-    def __iter__(self) -> Iterator[Dict[str, Any]]:
-        return iter(self.loader)
+    def __iter__(self) -> Iterator[List[int]]:
+        self.batches = iter(self.loader)
+        return ([step] for step in range(len(self.loader)))
 
     def __len__(self) -> int:
-        # Before the training, the Trainer asks for the steps of any epoch; then, for those that are left of this one.
-        return self.loader.remaining() if self.begun else len(self.loader)
+        return len(self.loader)
+
+
+class _Batches(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    """The batch after the one that was trained last, whichever step is asked for: the loader has skipped the others."""
+
+    def __init__(self, steps: _Steps) -> None:
+        self.steps = steps
+
+    def __getitem__(self, step: int) -> Dict[str, Any]:
+        return next(self.steps.batches)  # its end is that of the DataLoader
+
+
+def _only(batches: List[Dict[str, Any]]) -> Dict[str, Any]:
+    return batches[0]
 
 
 class TrainerHooks:
@@ -229,38 +245,37 @@ class TrainerHooks:
 
         class Trainer(dovetail.trainers.TrainerHooks, transformers.Trainer): ...
 
-    The state of the data is part of `trainer_state.json`. To resume, `TrainingArguments` needs `ignore_data_skip=True`.
+    The state of the data is part of `trainer_state.json`. A resume reads none of the trained batches again.
     """
 
     _dovetail_callback: Any = None
 
-    def get_train_dataloader(self) -> _TrainerEpochs:
-        """Returns the batches of `train_dataset`, which Accelerate does not prepare: they are of this rank already."""
+    def get_train_dataloader(self) -> Any:
+        """Returns a DataLoader of `train_dataset`, which Accelerate does not prepare: its batches are of this rank."""
         import transformers  # type: ignore[import]
 
         this: Any = self
         if not isinstance(this.train_dataset, BatchDataset):
             raise usage_error("train_dataset must be a dovetail.torch.BatchDataset")
         loader = Loader(this.train_dataset)
-        epochs = _TrainerEpochs(loader)
+        steps = _Steps(loader)
 
         class DovetailCallback(transformers.TrainerCallback):  # type: ignore[misc]
             def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if state.global_step > 0 and not args.ignore_data_skip:
-                    raise usage_error("the Trainer would skip batches that the state has skipped: resume with "
-                                      "TrainingArguments(ignore_data_skip=True)")
+                if state.global_step > 0 and args.ignore_data_skip:
+                    raise usage_error("the Trainer would count an epoch from the batch at which it resumes: leave out "
+                                      "ignore_data_skip=True; batches that were trained are not read again")
                 saved = state.stateful_callbacks.get("dovetail")
                 if saved is not None:
                     loader.load_state_dict(saved)
                 loader.check(state.global_step)
-                epochs.begun = True
 
         if self._dovetail_callback is not None:  # of an earlier call of train()
             this.remove_callback(self._dovetail_callback)
         self._dovetail_callback = DovetailCallback()
         this.add_callback(self._dovetail_callback)
         self._loader = loader
-        return epochs
+        return torch.utils.data.DataLoader(_Batches(steps), batch_sampler=steps, collate_fn=_only)
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         """Returns a `BatchDataset` as it is, and anything else as the Trainer prepares it."""

@@ -60,7 +60,7 @@ class DocsTest(unittest.TestCase):
         self.run_page("docs/inspection.md")
 
     def test_the_page_of_trainers_runs(self):
-        standins.install()
+        standins.install(over_packages=False)
         self.run_page("docs/trainers.md")
 
     def test_the_python_of_the_readme_runs(self):

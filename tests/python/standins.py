@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins for trainers that Debian does not package: how each moves batches, counts epochs and saves checkpoints.
+"""Stand-ins for trainers: how each moves batches, counts epochs and saves checkpoints.
 
 Written after the documents and the public interfaces of Lightning 2.6, Accelerate 1.15 (development), the Trainer of
-Transformers (development, 2025), torchdata 0.12 and JAX. They train nothing. `install` puts them into `sys.modules`.
+Transformers 5.12, torchdata 0.12 and JAX. They train nothing. `install` puts them into `sys.modules`.
+real_trainers_test.py runs the trainers themselves.
 """
 
 import copy
+import importlib.util
 import json
 import os
 import sys
@@ -141,6 +143,19 @@ def prepare_data_loader(loader, dispatch_batches):
     if dispatch_batches:
         return DataLoaderDispatcher(loader)
     return torch.utils.data.DataLoader(IterableDatasetShard(loader.dataset), batch_size=loader.batch_size)
+
+
+class SkipBatchSampler:
+    def __init__(self, batch_sampler, skipped):
+        self.batch_sampler, self.skipped = batch_sampler, skipped
+
+    def __iter__(self):
+        return (batch for i, batch in enumerate(self.batch_sampler) if i >= self.skipped)
+
+
+def skip_first_batches(loader, skipped):
+    return torch.utils.data.DataLoader(loader.dataset, batch_sampler=SkipBatchSampler(loader.batch_sampler, skipped),
+                                       collate_fn=loader.collate_fn)
 '''
 
 
@@ -203,7 +218,7 @@ class TrainingArguments:
 class Trainer:
     """Fetches all batches of an accumulation before it trains them, counts batches, and epochs by its steps."""
 
-    def __init__(self, model=None, args=None, train_dataset=None, eval_dataset=None):
+    def __init__(self, model=None, args=None, data_collator=None, train_dataset=None, eval_dataset=None):
         self.model, self.args = model, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.state = types.SimpleNamespace(global_step=0, stateful_callbacks={})
@@ -232,25 +247,30 @@ class Trainer:
     def train(self, resume_from_checkpoint=None):
         args, every = self.args, self.args.gradient_accumulation_steps
         loader = self.get_train_dataloader()
-        updates = -(-len(loader) // every)
+        steps = len(loader)
+        updates = -(-steps // every)
         self.state = types.SimpleNamespace(global_step=0, stateful_callbacks={})
-        epochs_trained = 0
+        epochs_trained = skipped = 0
         if resume_from_checkpoint is not None:
             with open(os.path.join(resume_from_checkpoint, "trainer_state.json"), encoding="utf-8") as file:
                 self.state = types.SimpleNamespace(**json.load(file))
             epochs_trained = self.state.global_step // updates
+            if not args.ignore_data_skip:
+                skipped = self.state.global_step % updates * every
         for callback in self.callbacks:
             callback.on_train_begin(args, self.state, None, train_dataloader=loader)
         epochs = args.num_train_epochs if args.max_steps < 0 else -(-args.max_steps // updates)
         for epoch in range(epochs_trained, epochs):
             if hasattr(loader, "set_epoch"):
                 loader.set_epoch(epoch)
-            self.train_epoch(iter(loader), len(loader), every)
+            skip_first_batches = sys.modules["accelerate.data_loader"].skip_first_batches
+            self.train_epoch(iter(skip_first_batches(loader, skipped) if skipped else loader), skipped, steps, every)
+            skipped = 0
             if self.state.global_step == args.max_steps:
                 break
 
-    def train_epoch(self, batches, steps, every):
-        for first in range(0, steps, every):
+    def train_epoch(self, batches, skipped, steps, every):
+        for first in range(skipped, steps, every):
             window = [next(batches) for _ in range(min(every, steps - first))]
             for i, inputs in enumerate(window):
                 self.accelerator.sync_gradients = i + 1 == len(window)
@@ -289,12 +309,16 @@ class StatefulDataLoader:
         self.restored = state["dataset_state"]
 
 
-def install():
-    """Puts the stand-ins where the packages would be, and returns the names."""
+def install(over_packages=True):
+    """Puts the stand-ins where the packages are or would be; without `over_packages`, only where none is installed."""
+    names = ("lightning", "accelerate", "transformers", "torchdata", "jax")
+    installed = [] if over_packages else [name for name in names if importlib.util.find_spec(name)]
+
     def module(name, **things):
         made = types.ModuleType(name)
         made.__dict__.update(things)
-        sys.modules[name] = made
+        if name.split(".")[0] not in installed:
+            sys.modules[name] = made
         return made
 
     pytorch = module("lightning.pytorch", Callback=Callback, Trainer=LightningTrainer, LightningModule=torch.nn.Module,
