@@ -3,8 +3,9 @@
 """Builds and tests a fresh clone of the last commit on other systems, each a clean root made by debootstrap.
 
 A table comes out, and in build/systems a log of each step, the table, and the versions of what the project depends on
-that were found to work. Needs root, for chroot, and mirrors of Debian and Ubuntu; where one is missing it says so and ends with
-77. The roots stay in build/systems/base for the next run; the systems themselves are removed unless they are kept.
+that were found to work. Needs root, for chroot, and mirrors of Debian and Ubuntu; where one is missing it says so and
+ends with 77. The roots stay in build/systems/base for the next run; the systems themselves are removed unless they are
+kept.
 """
 
 import argparse
