@@ -15,11 +15,11 @@ constexpr std::uint64_t kFetchedAtOnce = 256 << 10;
 
 RankReader::Clock::time_point RankReader::run_walk(Flight& flight, Clock::time_point began) {
   FlightStart start = flight;
-  Result<bool> begun = start.batches > 0;
-  if (start.batches == 0) begun = rows_.begin(start);
+  const Result<bool> begun = start.batches > 0 ? Result<bool>(true) : rows_.begin(start);
   const std::uint64_t changes = store_.changes();
-  Result<std::uint32_t> walked = std::uint32_t{0};
-  if (begun.has_value() && *begun && !start.end_of_epoch) walked = rows_.walk(start, flight.rows, flight.walked);
+  const bool walks = begun.has_value() && *begun && !start.end_of_epoch;
+  const Result<std::uint32_t> walked =
+      walks ? rows_.walk(start, flight.rows, flight.walked) : Result<std::uint32_t>(0U);
   const std::uint32_t rows = walked.has_value() ? *walked : 0;
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
   // Ask after the walk, which gives the rows before the runs that failed.
