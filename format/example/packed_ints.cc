@@ -17,6 +17,7 @@
 #endif
 
 #include "format/endian.h"
+#include "format/example/wide_varints.h"
 #include "format/wire.h"
 
 namespace dovetail::format {
@@ -160,7 +161,9 @@ bool can_shuffle() noexcept {
 }
 #endif
 
-const bool kCanShuffle = can_shuffle();
+const UnpackWay kBestWay = can_take_wide() ? UnpackWay::wide
+                           : can_shuffle() ? UnpackWay::shuffled
+                                           : UnpackWay::portable;
 
 template <class T>
 inline bool fits(std::uint64_t value) noexcept {
@@ -287,6 +290,18 @@ struct Unpacking {
   }
 #endif
 
+  /// Takes numbers as far as the wide way goes. Returns whether it took any.
+  bool take_wide() noexcept {
+    const std::byte* const before = at;
+    if constexpr (sizeof(T) >= 4) {
+      const VarintPlace place = sizeof(T) == 4 ? take_wide_4({at, to, left}, end) : take_wide_8({at, to, left}, end);
+      at = place.at;
+      to = place.to;
+      left = place.left;
+    }
+    return at != before;
+  }
+
   /// Takes the numbers of all blocks that begin before the end, as long as `kBehindBlock` bytes
   /// before `room_end` follow the block.
   bool take_blocks(const std::byte* room_end) noexcept {
@@ -299,7 +314,8 @@ struct Unpacking {
         if (!take_bytes()) return false;
         continue;
       }
-      const std::uint64_t shorts = way == UnpackWay::shuffled ? before_long(ends) : 0;
+      const std::uint64_t shorts = way != UnpackWay::portable ? before_long(ends) : 0;
+      if (shorts != 0 && way == UnpackWay::wide && take_wide()) continue;
       if (shorts != 0 ? !take_short(shorts) : !take_each(ends)) return false;
     }
     return true;
@@ -355,16 +371,11 @@ std::optional<std::uint64_t> unpack(ByteView packed, Dtype dtype, std::byte* to,
   }
 }
 
-UnpackWay best_way() noexcept {
-  return kCanShuffle ? UnpackWay::shuffled : UnpackWay::portable;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept {
-  std::uint64_t count = 0;
-  std::size_t open = 0;  // bytes of the number that has not ended yet
-  std::size_t i = 0;
+  // The last is: bytes of the number that has not ended yet.
+  auto [count, i, open] = kBestWay == UnpackWay::wide && packed.size() >= kBlock ? count_wide(packed) : VarintCount();
   for (; packed.size() - i >= kBlock; i += kBlock) {
     const std::uint64_t ends = ends_in(packed.data() + i);
     const auto first = static_cast<std::size_t>(std::countr_zero(ends));
@@ -392,8 +403,8 @@ std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept {
 }
 
 std::span<const UnpackWay> unpack_ways() noexcept {
-  static constexpr std::array kWays = {UnpackWay::portable, UnpackWay::shuffled};
-  return std::span(kWays).first(kCanShuffle ? 2 : 1);
+  static constexpr std::array kWays = {UnpackWay::portable, UnpackWay::shuffled, UnpackWay::wide};
+  return std::span(kWays).first(static_cast<std::size_t>(kBestWay) + 1);
 }
 
 std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to, UnpackWay way) noexcept {
@@ -403,7 +414,7 @@ std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::
 }
 
 std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to) noexcept {
-  return unpack_all_ints(packed, dtype, to, best_way());
+  return unpack_all_ints(packed, dtype, to, kBestWay);
 }
 
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count, UnpackWay way) noexcept {
@@ -411,7 +422,7 @@ bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t coun
 }
 
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept {
-  return unpack_ints(packed, dtype, to, count, best_way());
+  return unpack_ints(packed, dtype, to, count, kBestWay);
 }
 
 }  // namespace dovetail::format

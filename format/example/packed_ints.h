@@ -19,6 +19,7 @@ std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept;
 enum class UnpackWay : std::uint8_t {
   portable,  ///< One number at a time.
   shuffled,  ///< Up to four numbers of up to four bytes at once; for x86 with SSSE3 and POPCNT, Arm.
+  wide,      ///< Up to 16 such numbers at once, for dtypes of 4 or 8 bytes; for x86 with AVX-512 VBMI2.
 };
 
 /// Returns the ways that this processor has, the fastest last. The functions without `way` use the

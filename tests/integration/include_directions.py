@@ -60,7 +60,7 @@ RESERVED = (
     (re.compile(r"^zstd\.h"), re.compile(r"^(format/zstd_codec\.cc|sources/|tests/)")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
     (re.compile(r"^isa-l(\.h|/)"), re.compile(r"^format/crc32c/crc32c_\w+\.cc$")),
-    (re.compile(r"^\w*intrin\.h"), re.compile(r"^format/crc32c/crc32c_\w+\.cc$")),
+    (re.compile(r"^\w*intrin\.h"), re.compile(r"^format/(crc32c/crc32c_\w+|example/wide_varints)\.cc$")),
 )
 # The pure half: integers only. Boost.System comes in through the error type.
 PURE = re.compile(r"^reader/plan/")
