@@ -46,19 +46,6 @@ void write_hashes(const std::uint64_t* keys, std::size_t count, std::uint64_t* h
   for (std::size_t i = 0; i < count; ++i) hashes[i] = mix_bits(keys[i]);
 }
 
-/// Returns whether the bits of all keys are set. Bit 0 is that of `first`; the number of places is a
-/// power of two.
-DOVETAIL_WIDE_VECTORS
-bool has_all(const std::uint64_t* bits, std::uint64_t places, std::uint64_t first, const std::uint64_t* keys,
-             std::size_t count) noexcept {
-  std::uint64_t all = 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t place = keys[i] - first;
-    all &= bits[(place & (places - 1)) / 64] >> place % 64 & static_cast<std::uint64_t>(place < places);
-  }
-  return all != 0;
-}
-
 /// Where to look for a key first. Numbers below 2^10, the size of a full table, do not collide.
 std::size_t first_place(std::uint64_t key, std::size_t mask) noexcept {
   return (key + ((key >> 10) * 0x9E3779B97F4A7C15 >> 54)) & mask;
@@ -69,9 +56,16 @@ constexpr std::size_t kKeysAtOnce = 128;
 }  // namespace
 
 bool SeenNumbers::add(std::span<const std::uint64_t> keys) noexcept {
-  if (has_all(bits_.data(), kNumbers, 0 - kNegative, keys.data(), keys.size())) return true;
+  std::uint64_t any = 0;
+  std::uint8_t all = 1;
   for (const std::uint64_t key : keys) {
-    if (has_place(key)) bits_[(key + kNegative) / 64] |= std::uint64_t{1} << (key + kNegative) % 64;
+    const std::uint64_t place = key + kNegative;
+    any |= place;
+    all &= seen_[place % kNumbers];
+  }
+  if (any < kNumbers && all != 0) return true;
+  for (const std::uint64_t key : keys) {
+    if (has_place(key)) seen_[key + kNegative] = 1;
   }
   return false;
 }
