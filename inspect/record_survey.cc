@@ -68,11 +68,11 @@ bool needs_reading(const ShardDescription& shard, const BlockInfo& block) {
   return block.has_table;
 }
 
-/// Distance of the sampled blocks, which limits how much is read.
+/// Distance of the sampled blocks, which limits how much is read and decoded.
 std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   std::uint64_t bytes = 0;
   for (const ShardDescription& shard : shards) {
-    for (const BlockInfo& block : shard.blocks) bytes += needs_reading(shard, block) ? block.stored_bytes : 0;
+    for (const BlockInfo& block : shard.blocks) bytes += needs_reading(shard, block) ? block.raw_bytes : 0;
   }
   return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
 }

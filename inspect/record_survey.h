@@ -49,7 +49,7 @@ std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t recor
 /// Needs: `shards` describes the shards of `dataset`, in order.
 /// Errors: those of `RecordReader`, except for damaged blocks, which are counted;
 ///         `operation_canceled`.
-/// Cost:  reads at most 64 MiB for sizes and as much for samples.
+/// Cost:  decodes about 64 MiB for sizes and as much for samples.
 Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full,
                             const OnProgress& on_progress = {});
 
