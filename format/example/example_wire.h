@@ -71,6 +71,11 @@ class ExampleCursor {
   }
   const WireFault& fault() const noexcept { return fault_; }
 
+  /// The bytes of the message that holds the next entry, or none.
+  ByteView rest() const noexcept { return {features_.at(), features_.left()}; }
+  /// Goes on behind `bytes` of the rest. Needs: these are whole entries.
+  void skip(std::size_t bytes) noexcept { features_ = WireCursor(rest().subspan(bytes)); }
+
  private:
   bool next_features() noexcept;
   bool next_long(ByteView& entry) noexcept;

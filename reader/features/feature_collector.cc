@@ -42,7 +42,7 @@ Result<void> Collector::add_example(ByteView record, std::uint64_t priority) {
     return {};
   }
   if (found_ == 0) return Error(Errc::bad_message, "tf.train.Example: no feature in the record");
-  for (const auto& [known, view] : std::span(places_).first(found_)) {
+  for (const auto& [known, view, head] : std::span(places_).first(found_)) {
     if (known == nullptr) continue;
     KnownFeature* const valid = removals_ == known_.removals() ? known : known_.find_or_add(view.name);
     count(valid, static_cast<ValueKind>(view.kind), view, priority);
@@ -79,14 +79,19 @@ bool Collector::find_all(ByteView record) {
   std::span<Place> places = places_;
   format::ExampleCursor cursor(record);
   format::WireFault fault;
-  for (ByteView entry; cursor.next(entry); ++place) {
+  for (ByteView entry;; ++place) {
+    place = find_same(cursor, place);
+    if (!cursor.next(entry)) break;
     if (place == places.size()) {
       if (place == kMaxReportedFeatures) return false;  // or names that come again
       places_.emplace_back();
       places = places_;
     }
-    auto& [known, view] = places[place];
-    if (known == nullptr || !format::scan_short(entry, known->name, view)) {
+    auto& [known, view, head] = places[place];
+    if (known != nullptr && format::scan_short(entry, known->name, view)) {
+      head.keep(view);
+    } else {
+      head.forget();
       if (!format::scan_entry(entry, view, fault)) return false;
       if (known == nullptr || known->name != view.name) known = known_.find(view.name);
       if (known == nullptr) return false;
@@ -99,6 +104,21 @@ bool Collector::find_all(ByteView record) {
   }
   found_ = place;
   return cursor.fault().what == nullptr;
+}
+
+/// Finds the entries from `place` on that begin as those of the last record. Returns the place of
+/// the next entry.
+std::size_t Collector::find_same(format::ExampleCursor& cursor, std::size_t place) {
+  // A local copy, which compilers keep in a register.
+  const ByteView rest = cursor.rest();
+  std::size_t found = 0;
+  for (; place < places_.size(); ++place) {
+    auto& [known, view, head] = places_[place];
+    if (known == nullptr || known->place != place || !head.move(rest.subspan(found), view)) break;
+    found += head.bytes();
+  }
+  cursor.skip(found);
+  return place;
 }
 
 void Collector::note_other(std::uint64_t id, const std::optional<Error>& reason) {

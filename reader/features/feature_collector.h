@@ -9,6 +9,7 @@
 
 #include <dovetail/features.h>
 
+#include "format/example/entry_head.h"
 #include "format/example/example_wire.h"
 #include "reader/features/feature_numbers.h"
 #include "reader/features/known_features.h"
@@ -36,6 +37,7 @@ class Collector {
   struct Place {
     KnownFeature* known = nullptr;  // the feature of the last record that had one here
     format::FeatureView view;
+    format::EntryHead head;  // of the last entry here
   };
 
   /// Errors: `bad_message`; then nothing is counted.
@@ -43,6 +45,7 @@ class Collector {
   /// False if it is not a JSON object. Errors: of such an object; then nothing is counted.
   Result<bool> add_json(ByteView record, std::uint64_t priority);
   bool find_all(ByteView record);
+  std::size_t find_same(format::ExampleCursor& cursor, std::size_t place);
   template <class List>
   void count(KnownFeature* known, ValueKind kind, const List& list, std::uint64_t priority);
   void note_other(std::uint64_t id, const std::optional<Error>& reason);
