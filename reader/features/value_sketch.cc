@@ -58,6 +58,8 @@ constexpr std::size_t kKeysAtOnce = 128;
 bool SeenNumbers::add(std::span<const std::uint64_t> keys) noexcept {
   std::uint64_t any = 0;
   std::uint8_t all = 1;
+  // The loop itself is a third of the instructions otherwise.
+#pragma GCC unroll 4
   for (const std::uint64_t key : keys) {
     const std::uint64_t place = key + kNegative;
     any |= place;
