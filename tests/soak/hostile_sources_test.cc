@@ -24,6 +24,7 @@
 namespace dovetail::test {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -215,8 +216,9 @@ TEST_F(HostileSourceTest, TarsWithMapsOfAQuarterGiB) {
   const std::string pax = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n27 GNU.sparse.realsize=1\n";
   const std::string head = tar_entry({"h", pax, 'x'}) + tar_entry({"a.bin", "", '0', 256 * kMiB});
   const std::string map = test::gzip(head + "100000000\n") + gzip_times(16, times(4 * kMiB, "1\n1\n"));
-  EXPECT_THAT(read(put("sparse.tar.gz", map), SourceFormat::tar, kBound + kTarMap),
-              HasSubstr("longer than 4194304 bytes"));
+  // libarchive 3.8 refuses it first.
+  const auto refused = AnyOf(HasSubstr("longer than 4194304 bytes"), HasSubstr("Malformed sparse map data"));
+  EXPECT_THAT(read(put("sparse.tar.gz", map), SourceFormat::tar, kBound + kTarMap), refused);
 
   std::string old = tar_entry({"a.bin", "", 'S', 0});
   old.replace(257, 8, std::string_view("ustar  \0", 8));  // GNU's
@@ -231,7 +233,7 @@ TEST_F(HostileSourceTest, TarsWithMapsOfAQuarterGiB) {
   std::snprintf(&old[148], 8, "%06o", sum);
   EXPECT_THAT(read(put("old-sparse.tar.gz", test::gzip(old) + gzip_times(512, times(1024, more))), SourceFormat::tar,
                    kBound + kTarMap),
-              HasSubstr("longer than 4194304 bytes"));
+              refused);
 }
 
 TEST_F(HostileSourceTest, TarsWhoseMembersAreOneRecord) {
