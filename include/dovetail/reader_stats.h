@@ -53,8 +53,7 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t read_bytes = 0;
   /// Reads that had to wait for a device, or for the threads of the storage.
   std::uint64_t waiting_reads = 0;
-  /// Of all reads, those for a single row: of a record straight into it, or of its block with
-  /// `OrderKind::global`.
+  /// Of all reads, those of a record straight into its row.
   std::uint64_t direct_reads = 0;
   std::uint64_t direct_bytes = 0;  ///< Bytes of these reads.
   /// Reads of `io_uring_direct` that had to go through the page cache.

@@ -176,6 +176,20 @@ std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes) {
   return plan.options().order == OrderKind::global ? 0 : saturating_add(bytes.most, bytes.pool);
 }
 
+Result<std::uint64_t> scattered_group_for(const Plan& plan, std::uint64_t block_bytes, std::uint64_t read_ahead_bytes) {
+  // So many reads are under way where storage is slow. The next group takes as much again.
+  constexpr std::uint64_t kMostScattered = 16;
+  if (plan.options().order != OrderKind::global) return kMostScattered;
+  const std::uint64_t each = product(product(lanes_of_rank(plan), ordered_apart(plan).size()), block_bytes);
+  if (each > read_ahead_bytes) {
+    return Error(Errc::budget_too_small, "order = global needs a block of up to " + std::to_string(block_bytes) +
+                                             " bytes for each lane of a rank, and for each source of a mix: " +
+                                             std::to_string(each) + " bytes, but memory_bytes leaves " +
+                                             std::to_string(read_ahead_bytes) + "; raise it, or lower lanes");
+  }
+  return std::clamp<std::uint64_t>(read_ahead_bytes / 2 / each, 1, kMostScattered);
+}
+
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
   constexpr std::uint64_t kOfTheTrainer = 16;  // descriptors left to the trainer and the storage
   rlimit limit{};

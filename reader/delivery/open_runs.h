@@ -33,6 +33,11 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places);
 /// Memory for the open runs, the next ones and the pool.
 std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes);
 
+/// The records that a group has with `OrderKind::global`: each lane, and with a mix each of its
+/// sources, has a block in memory for each of them.
+/// Errors: `budget_too_small` if there is no room for one each.
+Result<std::uint64_t> scattered_group_for(const Plan& plan, std::uint64_t block_bytes, std::uint64_t read_ahead_bytes);
+
 /// The most shards that may be open at a time, within the descriptor limit of the process.
 /// Errors: `resource_limit` if that is too few for any plan.
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard);

@@ -23,7 +23,6 @@ constexpr std::size_t kWalkedAhead = 2;
 /// The size of all records, if they have one size and are copied to rows from runs in memory; else
 /// 0.
 std::uint32_t fetched_record_bytes(const ReaderSetup& setup) {
-  if (setup.plan.options().order == OrderKind::global) return 0;
   const std::uint32_t bytes = common_record_bytes(setup.dataset).value_or(0);
   return bytes >= kPlacedBytes && setup.places ? 0 : bytes;
 }
@@ -32,7 +31,8 @@ FetchRules fetch_rules(const ReaderSetup& setup) {
   const std::uint64_t most = setup.storage->facts().direct ? kDirectReadBytes : kReadBytes;
   return {.read_bytes = std::min(most, setup.memory.read_ahead_bytes / 8),
           .placed_bytes = setup.places ? kPlacedBytes : UINT64_MAX,
-          .record_bytes = fetched_record_bytes(setup)};
+          .record_bytes = fetched_record_bytes(setup),
+          .scattered_group = setup.scattered_group};
 }
 
 }  // namespace
@@ -47,9 +47,6 @@ RankReader::RankReader(ReaderSetup setup)
              .rows_per_lane = setup_.plan.options().batch / (setup_.plan.lanes() / setup_.plan.readers()),
              .slab_bytes = setup_.memory.slab_bytes,
              .record_bytes = fetched_record_bytes(setup_),
-             .from_blocks = setup_.plan.options().order == OrderKind::global,
-             // With this order no runs take the budget.
-             .ahead_bytes = setup_.memory.read_ahead_bytes / setup_.memory.slots_of_blocks,
              .columns = setup_.columns.get(),
              .transform = setup_.options.transform ? &setup_.options.transform : nullptr,
              .seed = setup_.plan.options().seed},
@@ -248,16 +245,7 @@ bool RankReader::can_fill_locked(const Flight& flight) const {
   // wait for the memory that these rows free.
   if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
-  return flight.lease != nullptr || (setup_.ring->has_free() && !blocks_fill_budget_locked());
-}
-
-bool RankReader::blocks_fill_budget_locked() const {
-  if (!rules_.from_blocks || setup_.memory.slots_of_blocks == setup_.memory.slots) return false;
-  const auto takes_blocks = [](const auto& flight) {
-    return flight->lease != nullptr && flight->ready < flight->batches;
-  };
-  const auto taking = std::count_if(flights_.begin(), flights_.end(), takes_blocks);
-  return static_cast<std::uint32_t>(taking) >= setup_.memory.slots_of_blocks;
+  return flight.lease != nullptr || setup_.ring->has_free();
 }
 
 Flight* RankReader::next_fill_locked() const {

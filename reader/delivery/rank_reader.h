@@ -165,8 +165,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   Job claim_walk_locked();
   Job claim_fill_locked();
   bool can_fill_locked(const Flight& flight) const;
-  /// Whether the slots that are being filled may take all memory for blocks.
-  bool blocks_fill_budget_locked() const;
   Flight* next_fill_locked() const;
   /// Whether the queue has all batches that it is to repeat. The reader reads nothing more then.
   bool replays_locked() const noexcept { return setup_.options.replay > 0 && to_replay_ == setup_.options.replay; }

@@ -94,7 +94,6 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, Clock::time_p
     while (flight.filled < flight.walked && fill_part(flight)) continue;
   }
   fill.let_go();
-  fill.free_blocks();
   const Clock::time_point ended = Clock::now();
   flight.filling_time += ended - began;
   trace_rows({.kind = setup_.options.transform ? TimelineEvent::Kind::transform : TimelineEvent::Kind::gather,

@@ -210,8 +210,6 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   shares.decoder_bytes = held;
   shares.read_ahead_bytes =
       shares.budget - shares.slot_bytes * shares.slots - 2 * shares.decoder_bytes * decoders - storage_bytes;
-  const std::uint64_t of_blocks = shares.read_ahead_bytes / std::max<std::uint64_t>(largest_block(dataset), 1);
-  shares.slots_of_blocks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(of_blocks, 1, shares.slots));
   return shares;
 }
 
@@ -303,6 +301,8 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_ASSIGN(const std::string open_runs,
                   check_open_runs(plan, bytes, memory.read_ahead_bytes, options.replay == 0));
   if (options.log && !open_runs.empty()) options.log(open_runs);
+  DOVETAIL_ASSIGN(const std::uint64_t scattered_group,
+                  scattered_group_for(plan, largest_block(dataset), memory.read_ahead_bytes));
   DOVETAIL_ASSIGN(const std::uint32_t max_open, open_shard_limit(plan, storage->facts().descriptors_per_file));
   DOVETAIL_ASSIGN(std::shared_ptr<SlotRing> ring,
                   SlotRing::make(memory.slots, memory.slot_bytes, host_memory(options)));
@@ -318,6 +318,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .spare_bytes = spare_bytes,
                      .columns = std::move(columns),
                      .places = places,
+                     .scattered_group = scattered_group,
                      .max_open_shards = max_open,
                      .threads = threads};
 }

@@ -25,8 +25,6 @@ struct MemoryShares {
   std::uint64_t decoder_bytes = 0;     ///< Memory that each column decoder may hold, beside the slab.
   std::uint64_t read_ahead_bytes = 0;  ///< Budget for runs.
   std::uint64_t budget = 0;            ///< All of it.
-  /// The most slots that wait for a block each, with `OrderKind::global`.
-  std::uint32_t slots_of_blocks = 1;
 };
 
 /// A record of at least this size in a block of its own is read, or decoded, straight into its row.
@@ -47,6 +45,7 @@ struct ReaderSetup {
   /// through memory. If batches share slots, no record is large enough; a damaged index may claim
   /// otherwise.
   bool places = false;
+  std::uint64_t scattered_group = 1;  ///< See `RunMemory`.
   std::uint32_t max_open_shards = 0;
   unsigned threads = 1;
 };

@@ -33,6 +33,7 @@ struct FetchRules {
   /// The size of every record; their records then lie contiguously in the memory of a run. 0 if
   /// sizes differ.
   std::uint32_t record_bytes = 0;
+  std::uint64_t scattered_group = 1;  ///< See `RunMemory`.
 };
 
 /// Whether the record of a block is placed, not loaded into memory.

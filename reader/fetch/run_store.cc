@@ -81,7 +81,7 @@ RunStore::~RunStore() = default;
 std::uint64_t RunStore::begin(const PassBegin& pass) {
   const std::lock_guard lock(mutex_);
   Pass begun(pass.order);
-  if (pass.order.groups() > 0) begun.end_group = pass.order.groups_before(pass.end);
+  begun.end_group = pass.order.groups_before(pass.end);
   passes_.emplace(next_pass_, std::move(begun));
   return next_pass_++;
 }

@@ -113,6 +113,7 @@ class RunStore final : public RunMemory {
   /// Adds the counts and times of reads to `stats`, and sets the memory in use.
   void add_to(ReaderStats& stats) const;
 
+  std::uint64_t scattered_group() const noexcept override { return options_.rules.scattered_group; }
   std::uint64_t begin(const PassBegin& pass) override;
   void end(std::uint64_t pass) noexcept override;
   bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) override;

@@ -73,8 +73,6 @@ std::shared_ptr<const ShardFile> ShardTable::keep_locked(std::uint32_t shard,
   Entry& entry = entries_[shard];
   entry.file = std::move(file);
   entry.used = ++uses_;
-  entry.found = false;
-  ++ahead_;
   kept_.push_back(shard);
   if (kept_.size() <= max_open_) return nullptr;
   const auto oldest = std::min_element(kept_.begin(), kept_.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -83,13 +81,8 @@ std::shared_ptr<const ShardFile> ShardTable::keep_locked(std::uint32_t shard,
   Entry& dropped = entries_[*oldest];
   *oldest = kept_.back();
   kept_.pop_back();
-  mark_found_locked(dropped);
   dropped.let_go = dropped.file;
   return std::move(dropped.file);
-}
-
-void ShardTable::mark_found_locked(Entry& entry) noexcept {
-  if (!std::exchange(entry.found, true)) --ahead_;
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
@@ -102,7 +95,6 @@ std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
     closing = keep_locked(shard, std::move(used));
   }
   entry.used = ++uses_;
-  mark_found_locked(entry);
   return entry.file;
 }
 

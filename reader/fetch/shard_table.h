@@ -46,9 +46,6 @@ class ShardTable {
   std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
   /// Shards that are open or being opened, including dropped shards with users.
   std::uint32_t live() const noexcept { return users_->live + opening_; }
-  /// Whether no more shards should be opened ahead. Up to half of the kept shards may be: runs are
-  /// visited in the order of need, so these shards are found before they would be dropped.
-  bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }
   /// Shards opened so far, including those opened again.
   std::uint64_t opened() const noexcept { return opened_; }
   /// Grows whenever a shard was opened, failed to open, or was closed. A caller that got no shard
@@ -67,13 +64,11 @@ class ShardTable {
     std::weak_ptr<const ShardFile> let_go;
     std::uint64_t used = 0;  ///< Stamp of the last time that the shard was opened or found.
     std::optional<Error> failure;
-    bool found = false;  ///< Since it is kept.
     bool opening = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened) noexcept;
   /// Keeps a shard. If there are too many, returns one that is dropped.
   std::shared_ptr<const ShardFile> keep_locked(std::uint32_t shard, std::shared_ptr<const ShardFile> file) noexcept;
-  void mark_found_locked(Entry& entry) noexcept;
 
   const Dataset dataset_;
   Storage& storage_;
@@ -84,7 +79,6 @@ class ShardTable {
   std::vector<std::uint32_t> kept_;  // never grows beyond what is reserved
   std::uint64_t uses_ = 0;           // the last stamp
   std::atomic<std::uint32_t> opening_ = 0;
-  std::atomic<std::uint32_t> ahead_ = 0;  // shards of `kept_` that were not found yet
   std::atomic<std::uint64_t> opened_ = 0;
   // `changes` grows after the change is visible.
   const std::shared_ptr<Users> users_ = std::make_shared<Users>();

@@ -16,12 +16,9 @@ struct FillRules {
   Oversize oversize = Oversize::fail;
   std::uint32_t rank = 0;
   std::uint32_t batch_rows = 1;
-  std::uint32_t rows_per_lane = 1;  ///< Consecutive rows of a batch from one lane.
-  std::size_t slab_bytes = 0;       ///< Distance of consecutive batches in a slot.
-  std::uint32_t record_bytes = 0;   ///< Size of each record, if they come as `Entry`.
-  bool from_blocks = false;         ///< Each record is read with its block: `OrderKind::global`.
-  /// With `from_blocks`: the most bytes of blocks that a slot waits for. One block may exceed it.
-  std::uint64_t ahead_bytes = UINT64_MAX;
+  std::uint32_t rows_per_lane = 1;       ///< Consecutive rows of a batch from one lane.
+  std::size_t slab_bytes = 0;            ///< Distance of consecutive batches in a slot.
+  std::uint32_t record_bytes = 0;        ///< Size of each record, if they come as `Entry`.
   ColumnDecoders* columns = nullptr;     ///< Set if records become columns.
   const Transform* transform = nullptr;  ///< Set if a transform makes the columns.
   std::uint64_t seed = 0;                ///< For the transform.
@@ -29,7 +26,7 @@ struct FillRules {
 
 /// Counts made while rows are filled.
 struct FillCounts {
-  std::uint64_t direct_reads = 0;  ///< Reads of records outside runs; with `OrderKind::global`, of blocks.
+  std::uint64_t direct_reads = 0;  ///< Reads of records straight into their rows.
   std::uint64_t direct_bytes = 0;
   std::uint64_t retried_reads = 0;
   std::uint64_t unfit_records = 0;

@@ -33,23 +33,16 @@ std::size_t SlotFill::fill(std::span<const E> records, RowStatus status) {
   while (done < records.size() && begin_row()) {
     const std::size_t left = rules_.batch_rows - rows_.rows();
     if (!columns_) done += rows_.copy(records.subspan(done, std::min(records.size() - done, left)), status);
-    bool was_read_ahead = false;
     if (rows_.rows() < rules_.batch_rows && done < records.size()) {
-      was_read_ahead = rules_.from_blocks && !reads_.empty();
       if constexpr (std::is_same_v<E, SizedEntry>) {
-        if (!fill_row(records[done], status)) {
-          if (rules_.from_blocks && !error_) read_ahead(records.subspan(done));
-          return done;
-        }
+        if (!fill_row(records[done], status)) return done;
       } else {
         const Entry& record = records[done];
         if (!fill_row({record.where, record.id, rules_.record_bytes, SizedEntry::kInMemory}, status)) return done;
       }
       ++done;
     }
-    const bool goes_on = end_row();
-    if (was_read_ahead) reads_.pop_front();  // only now: columns use the block until the batch ends
-    if (!goes_on) return done;
+    if (!end_row()) return done;
   }
   return done;
 }
@@ -58,7 +51,7 @@ template std::size_t SlotFill::fill(std::span<const Entry> records, RowStatus st
 template std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStatus status);
 
 bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
-  if (!record.in_memory()) return rules_.from_blocks ? read_block(record, status) : read_record(record, status);
+  if (!record.in_memory()) return read_record(record, status);
   if ((record.where & Entry::kDamage) != 0 && (is_lost(record.where) || parts_.damage.is_damaged(record.id))) {
     return lose(record.id, status, parts_.damage.loss_of(record.id));
   }
@@ -134,7 +127,7 @@ bool SlotFill::begin_row() {
 
 bool SlotFill::end_row() {
   if (rows_.rows() < rules_.batch_rows) return true;
-  if (has_placed_reads()) return true;  // `resume` ends the batch
+  if (!reads_.empty()) return true;  // `resume` ends the batch
   const StepName at = step();
   Result<void> ended;
   if (columns_) {

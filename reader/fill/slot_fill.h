@@ -38,8 +38,7 @@ struct FillParts {
 
 /// Fills the batches of a slot in order: records become rows, or columns.
 ///
-/// A record in memory is copied. A placed record is read straight into its row. With
-/// `OrderKind::global` the block of a record is read, and the record is copied. If a read has to
+/// A record in memory is copied. A placed record is read straight into its row. If reads have to
 /// wait, the caller makes the reads of `waiting`, calls `check` for each of them, and continues
 /// with `resume` after all are checked.
 ///
@@ -53,8 +52,8 @@ class SlotFill {
   void begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t batches);
 
   /// Fills the next rows with these records, which all have one status. Returns the number of rows
-  /// filled. It is less than `records.size()` if a read has to wait, if a shard is not open, or
-  /// after an error.
+  /// filled. It is less than `records.size()` if a batch has to wait for reads, if a shard is not
+  /// open, or after an error.
   template <class E>
   std::size_t fill(std::span<const E> records, RowStatus status);
   /// Adds rows that have no planned record.
@@ -62,9 +61,6 @@ class SlotFill {
   /// Call this before the memory of records is freed: copies what columns still need of them. Reads
   /// in `waiting` still need their files.
   void let_go();
-  /// Frees the memory for large blocks, which many slots would keep. Call this after the last row
-  /// for now.
-  void free_blocks();
 
   /// The reads that the storage must do: none after an error. They stay at their addresses until
   /// `resume`.
@@ -90,17 +86,11 @@ class SlotFill {
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   /// Handles the result of adding a row of columns. False after an error.
   bool note_added(std::uint32_t row, ByteView record, const Result<void>& added);
-  /// These return false if the row has to wait, or after an error.
+  /// Reads a placed record, or adds the read to those that wait. False if its shard is not open, or
+  /// after an error.
   bool read_record(const SizedEntry& record, RowStatus status);
-  bool read_block(const SizedEntry& record, RowStatus status);
-  bool add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file, const Result<void>& read,
-                      std::span<std::byte> stored);
-  /// Memory to read a block to, valid until the next block.
-  std::span<std::byte> room_for_block(const ShardFile& file, std::size_t block);
   /// The shard; null if it is not open yet. Starts to open it. Errors: it cannot be opened.
   Result<std::shared_ptr<const ShardFile>> open(std::uint32_t shard);
-  /// Adds reads for this row, which has to wait, and for the rows after it.
-  void read_ahead(std::span<const SizedEntry> records);
   /// Notes a loss of the rows of this batch. False after an error.
   bool note_loss(std::uint64_t first_id, const Loss& loss);
   /// Notes a loss, and adds the row of a lost record.
@@ -109,7 +99,6 @@ class SlotFill {
   bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
   /// The same for a placed record, whose row was already added.
   bool lose_placed(const RowRead& read);
-  bool has_placed_reads() const noexcept;
   bool begin_row();
   bool end_row();
   bool fail(Error why);
@@ -124,9 +113,7 @@ class SlotFill {
   std::uint64_t first_step_ = 0;
   SlotRows rows_;
   std::optional<ColumnRows> columns_;
-  std::deque<RowRead> reads_;
-  AlignedBuffer stored_;   // a block that is read for one row
-  AlignedBuffer decoded_;  // likewise, decoded
+  std::deque<RowRead> reads_;  // that wait
   bool waits_for_shard_ = false;
   bool has_damage_ = false;  // in the rows of this batch
   std::uint32_t ready_ = 0;

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filling of rows whose records are not in a run in memory.
-#include <algorithm>
+#include <vector>
 
 #include "reader/fill/slot_fill.h"
 
 namespace dovetail::detail {
-
-namespace {
-
-// The most blocks that are requested together, and the most bytes of them.
-constexpr std::size_t kMostReads = 64;
-constexpr std::uint64_t kMostReadBytes = 4 << 20;
-constexpr std::size_t kMostKeptBytes = 128 << 10;  // of a block, for the next one
-
-}  // namespace
 
 Result<std::shared_ptr<const ShardFile>> SlotFill::open(std::uint32_t shard) {
   std::shared_ptr<const ShardFile> file = parts_.shards.find(shard);
@@ -42,7 +33,13 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   read.row = row;
   read.at = at;
   read.record = {rows_.parts().values + at, record.bytes};
-  read.into = read.is_encoded() ? room_for_block(*read.file, read.block) : read.record;
+  read.into = read.record;
+  if (read.is_encoded()) {
+    thread_local std::vector<std::byte> encoded;  // per thread, so that it stays in the caches
+    const auto bytes = static_cast<std::size_t>(stored_bytes(*read.file, read.block));
+    if (encoded.size() < bytes) encoded.resize(bytes);
+    read.into = std::span(encoded).first(bytes);
+  }
   ++counts_.direct_reads;
   counts_.direct_bytes += read.into.size();
   const Result<bool> there = parts_.storage.try_read(read.file->file(), read.offset(), read.destination());
@@ -63,101 +60,22 @@ bool SlotFill::lose_placed(const RowRead& read) {
   return true;
 }
 
-bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
-  if (!reads_.empty()) {  // the read was requested, and has arrived
-    const RowRead& read = reads_.front();
-    return add_from_block(record, status, *read.file, read.read, read.into);
-  }
-  const Result<std::shared_ptr<const ShardFile>> opened = open(record.shard);
-  if (!opened.has_value()) return lose_shard(record, status, opened.error());
-  const std::shared_ptr<const ShardFile>& file = *opened;
-  if (file == nullptr) return false;
-  const std::size_t block = file->block_of(record.where);
-  const std::span<std::byte> into = room_for_block(*file, block);
-  const Result<bool> there = parts_.storage.try_read(file->file(), file->blocks()[block].offset, ReadInto{into});
-  if (there.has_value() && !*there) return false;
-  return add_from_block(record, status, *file, there.has_value() ? Result<void>() : there.error(), into);
-}
-
-bool SlotFill::add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file,
-                              const Result<void>& read, std::span<std::byte> stored) {
-  const std::size_t block = file.block_of(record.where);
-  ++counts_.direct_reads;
-  counts_.direct_bytes += stored.size();
-  const Result<ByteView> found =
-      record_of_block(file, block, record.where, read, stored, decoded_, parts_.storage, counts_);
-  bool added = false;
-  if (found.has_value()) {
-    added = add(record.id, status, *found);
-  } else {
-    const Loss loss{record.shard, file.first_record(block), file.first_record(block + 1), found.error()};
-    added = lose(record.id, status, loss);
-  }
-  // The memory of the block is reused for the next block.
-  if (added && columns_ && rows_.rows() < rules_.batch_rows) let_go();
-  return added && !error_.has_value();
-}
-
-void SlotFill::read_ahead(std::span<const SizedEntry> records) {
-  const std::uint64_t most = std::min(kMostReadBytes, rules_.ahead_bytes);
-  std::uint64_t bytes = 0;
-  bool open_all = !waits_for_shard_;
-  for (const SizedEntry& record : records.first(std::min(records.size(), kMostReads))) {
-    std::shared_ptr<const ShardFile> file = parts_.shards.peek(record.shard);
-    if (file == nullptr) {
-      if (parts_.shards.failure(record.shard) || parts_.shards.crowded()) return;
-      parts_.shards.want(record.shard);
-      open_all = false;
-    }
-    if (!open_all) continue;  // after a shard that is not open, only open more shards
-    const std::size_t block = file->block_of(record.where);
-    const auto stored = static_cast<std::size_t>(stored_bytes(*file, block));
-    if (!reads_.empty() && bytes + stored > most) return;
-    bytes += stored;
-    RowRead& read = reads_.emplace_back();
-    read.file = std::move(file);
-    read.shard = record.shard;
-    read.block = block;
-    read.stored = AlignedBuffer(stored);
-    read.into = {read.stored.data(), stored};
-  }
-}
-
-std::span<std::byte> SlotFill::room_for_block(const ShardFile& file, std::size_t block) {
-  const auto bytes = static_cast<std::size_t>(stored_bytes(file, block));
-  if (stored_.size() < bytes) stored_ = AlignedBuffer(bytes);
-  return {stored_.data(), bytes};
-}
-
-void SlotFill::free_blocks() {
-  for (AlignedBuffer* const block : {&stored_, &decoded_}) {
-    if (block->size() > kMostKeptBytes) *block = AlignedBuffer();
-  }
-}
-
-bool SlotFill::has_placed_reads() const noexcept {
-  return !reads_.empty() && reads_.front().is_placed();
-}
-
 std::vector<RowRead*> SlotFill::waiting() {
   if (error_.has_value()) reads_.clear();  // so that others can use the files
   std::vector<RowRead*> waiting;
   for (RowRead& read : reads_) {
-    if (read.is_placed()) {  // a batch that spilled has moved since
-      read.record = {rows_.parts().values + read.at, read.record.size()};
-      read.into = read.record.first(read.into.size());
-    }
+    read.record = {rows_.parts().values + read.at, read.record.size()};  // a batch that spilled has moved since
+    read.into = read.record.first(read.into.size());
     waiting.push_back(&read);
   }
   return waiting;
 }
 
 void SlotFill::check(RowRead& read) {
-  if (read.is_placed()) check_record(read, parts_.storage);
+  check_record(read, parts_.storage);
 }
 
 void SlotFill::resume() {
-  if (!has_placed_reads()) return;
   for (const RowRead& read : reads_) {
     counts_.retried_reads += read.retried;
     if (read.damage.has_value() && !lose_placed(read)) break;

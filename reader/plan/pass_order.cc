@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "reader/plan/wide_math.h"
+
 namespace dovetail::detail {
 
 Run ScatteredLane::run(std::uint64_t position) const noexcept {
@@ -15,6 +17,7 @@ Run ScatteredLane::run(std::uint64_t position) const noexcept {
 }
 
 std::uint64_t PassOrder::groups_before(std::uint64_t end) const noexcept {
+  if (layout_ == nullptr) return divide_up(end, scattered_group_);
   const std::uint64_t inputs = std::min(end + layout_->pool(), layout_->records());
   return inputs == 0 ? 0 : layout_->group_of(inputs - 1) + 1;
 }

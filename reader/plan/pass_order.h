@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -37,15 +38,20 @@ class PassOrder {
   std::uint64_t records() const noexcept {
     return layout_ != nullptr ? layout_->records() : scattered_->end - scattered_->begin;
   }
-  /// The number of groups; 0 with `OrderKind::global`.
-  std::uint64_t groups() const noexcept { return layout_ != nullptr ? layout_->groups() : 0; }
-  /// The position of the first run of `group`; `runs()` for `groups()`. Needs: `groups() > 0`.
-  std::uint64_t group_begin(std::uint64_t group) const noexcept { return layout_->group_begin(group); }
+  /// Sets how many consecutive records are a group with `OrderKind::global`. This does not change
+  /// the order.
+  void group_scattered(std::uint64_t records) noexcept { scattered_group_ = records; }
+  /// The position of the first run of `group`; `runs()` for the number of groups.
+  std::uint64_t group_begin(std::uint64_t group) const noexcept {
+    return layout_ != nullptr ? layout_->group_begin(group) : std::min(group * scattered_group_, records());
+  }
   /// The number of groups that the outputs before `end` need. Later groups are needed only by
-  /// outputs from `end` on. Needs: `groups() > 0`.
+  /// outputs from `end` on.
   std::uint64_t groups_before(std::uint64_t end) const noexcept;
-  /// The number of runs of the largest group; 0 if there are no groups.
-  std::uint64_t largest_group() const noexcept { return layout_ != nullptr ? layout_->largest_group() : 0; }
+  /// The number of runs of the largest group.
+  std::uint64_t largest_group() const noexcept {
+    return layout_ != nullptr ? layout_->largest_group() : scattered_group_;
+  }
   std::uint64_t runs() const noexcept { return layout_ != nullptr ? layout_->runs() : records(); }
   /// The run opened as number `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept {
@@ -61,6 +67,7 @@ class PassOrder {
   friend class PassWalk;
   std::shared_ptr<const PassLayout> layout_;  // exactly one of the two is set
   std::shared_ptr<const ScatteredLane> scattered_;
+  std::uint64_t scattered_group_ = 1;
 };
 
 }  // namespace dovetail::detail

@@ -32,8 +32,10 @@ struct PooledPick {
 ///     void retire(std::span<Entry> pool);
 ///                  all records of the open group have been dealt; those that have not left the
 ///                  pool are in `pool`, and may be changed
+///     std::uint64_t scattered_ready(std::uint64_t position);
+///                  with `OrderKind::global`: how many runs from there on are ready
 ///     Entry scattered(std::uint64_t position);
-///                  the only record of a run of `OrderKind::global`
+///                  the only record of such a run
 ///
 /// Ownership: owns the runs, shares the order.
 /// Threads:   none.
@@ -151,8 +153,14 @@ bool PassWalk<Runs>::fill_pool() {
 template <class Runs>
 std::size_t PassWalk<Runs>::next(std::span<Entry> out) {
   if (walk_ == nullptr) {
-    for (Entry& entry : out) entry = runs_.scattered(position_++);
-    return out.size();
+    std::size_t given = 0;
+    while (given < out.size()) {
+      const auto ready = std::min<std::uint64_t>(out.size() - given, runs_.scattered_ready(position_));
+      if (ready == 0) break;
+      for (Entry& entry : out.subspan(given, static_cast<std::size_t>(ready))) entry = runs_.scattered(position_++);
+      given += static_cast<std::size_t>(ready);
+    }
+    return given;
   }
   Walk& walk = *walk_;
   if (walk.filled < walk.pool.size() && !fill_pool()) return 0;
@@ -176,8 +184,9 @@ std::size_t PassWalk<Runs>::next(std::span<Entry> out) {
 template <class Runs>
 std::uint64_t PassWalk<Runs>::ready_outputs() {
   const std::uint64_t left = order_.records() - position_;
-  if (walk_ == nullptr || position_ >= walk_->refilled()) return walk_ == nullptr || fill_pool() ? left : 0;
+  if (walk_ == nullptr) return std::min(left, runs_.scattered_ready(position_));
   if (!fill_pool()) return 0;
+  if (position_ >= walk_->refilled()) return left;
   const std::uint64_t inputs = walk_->inputs.left_in_group();
   return inputs == walk_->refilled() - position_ ? left : inputs;  // no further group is needed
 }
@@ -217,6 +226,7 @@ class PickRuns {
   }
   static void entered(std::span<const Pick>) noexcept {}
   void retire(std::span<Pick>) const noexcept {}
+  static std::uint64_t scattered_ready(std::uint64_t) noexcept { return UINT64_MAX; }
   Pick scattered(std::uint64_t position) const noexcept { return {first_run_ + position, 0}; }
 
  private:

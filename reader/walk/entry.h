@@ -26,10 +26,10 @@ struct SizedEntry {
   static constexpr std::uint32_t kInMemory = ~std::uint32_t{0};
 
   /// For a record in memory its address, perhaps with `Entry::kDamage`. Otherwise the number of the
-  /// block that is the record, or with `OrderKind::global` the number of the record in the shard.
+  /// block that is the record.
   std::uint64_t where = 0;
   std::uint64_t id = 0;
-  std::uint32_t bytes = 0;  ///< 0, for unknown, with `OrderKind::global`.
+  std::uint32_t bytes = 0;
   std::uint32_t shard = kInMemory;
 
   bool in_memory() const noexcept { return shard == kInMemory; }

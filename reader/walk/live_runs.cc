@@ -44,9 +44,15 @@ LiveRuns<E>::~LiveRuns() {
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
+  return open(group.number(), group.first_run(), group.runs());
+}
+
+template <class E>
+bool LiveRuns<E>::open(std::uint64_t group, std::uint64_t first_run, std::size_t runs) {
   assert(!open_);  // a group is retired before the next one is opened
-  if (!memory_.open(pass_, group.number(), std::span(runs_).first(group.runs()))) return false;
-  first_run_ = group.first_run();
+  if (!memory_.open(pass_, group, std::span(runs_).first(runs))) return false;
+  first_run_ = first_run;
+  end_run_ = first_run + runs;
   open_ = true;
   return true;
 }
@@ -134,9 +140,27 @@ void LiveRuns<E>::retire(std::span<E> pool) {
 }
 
 template <class E>
+std::uint64_t LiveRuns<E>::scattered_ready(std::uint64_t position) {
+  if (open_ && position == end_run_) {
+    memory_.close(pass_);
+    open_ = false;
+  }
+  if (!open_) {
+    const std::uint64_t group = order_.groups_before(position + 1) - 1;
+    const std::uint64_t first = order_.group_begin(group);
+    if (!open(group, first, static_cast<std::size_t>(order_.group_begin(group + 1) - first))) return 0;
+  }
+  return end_run_ - position;
+}
+
+template <class E>
 E LiveRuns<E>::scattered(std::uint64_t position) const {
-  const Run run = order_.run(position);
-  return entry_from<E>({run.first_record, run.first_id, 0, run.shard});
+  const ReadyRun& run = runs_[static_cast<std::size_t>(position - first_run_)];
+  if constexpr (kSized) {
+    return entry_in(run, 0);
+  } else {
+    return {run.where, run.first_id};
+  }
 }
 
 template class LiveRuns<Entry>;

@@ -15,7 +15,7 @@
 namespace dovetail::detail {
 
 /// The `Runs` of walks that deliver records: makes entries of records in memory, or of their places
-/// in a file.
+/// in a file. With `OrderKind::global`, a group is some consecutive records.
 ///
 /// When a group ends, the records of the group that the pool still holds are copied to spare room.
 /// So the memory of a run is free once its last record is dealt. Records already in spare room stay
@@ -46,6 +46,7 @@ class LiveRuns {
   bool restore(std::span<const PooledPick> held, std::span<E> pool);
   void entered(std::span<const E> entries) const noexcept;
   void retire(std::span<E> pool);
+  std::uint64_t scattered_ready(std::uint64_t position);
   E scattered(std::uint64_t position) const;
 
  private:
@@ -58,6 +59,8 @@ class LiveRuns {
       return record_bytes_;
     }
   }
+  /// Opens a group if all its runs are ready.
+  bool open(std::uint64_t group, std::uint64_t first_run, std::size_t runs);
   /// Bytes of the entry's record to copy: 0 if it lies in spare room or in a file, or is damaged.
   std::size_t bytes_to_move(const E& entry) const noexcept;
   void move_to_spare(std::span<E> pool) noexcept;
@@ -67,6 +70,7 @@ class LiveRuns {
   PassOrder order_;
   std::vector<ReadyRun> runs_;  // of the open group
   std::uint64_t first_run_ = 0;
+  std::uint64_t end_run_ = 0;
   bool open_ = false;
   std::uint32_t record_bytes_;
   std::span<std::byte> spare_;
@@ -76,8 +80,7 @@ class LiveRuns {
 /// The `Passes` of lanes whose records are delivered: a `LaneWalk` over them gives entries, from
 /// which rows are filled later.
 ///
-/// `record_bytes` is the size of every record if all have one size. `E` is then `Entry`, except
-/// with `OrderKind::global`, where it always is `SizedEntry`.
+/// `record_bytes` is the size of every record if all have one size. `E` is then `Entry`.
 /// Ownership: borrows the memory, which must outlive the walks.
 template <class E>
 class LivePasses {
@@ -87,7 +90,9 @@ class LivePasses {
   LivePasses(RunMemory& memory, std::uint32_t record_bytes) : memory_(memory), record_bytes_(record_bytes) {}
 
   Runs begin(const PassBegin& pass) {
-    return {memory_, memory_.begin(pass), pass.order, static_cast<std::size_t>(pass.order.largest_group()),
+    PassBegin grouped = pass;
+    grouped.order.group_scattered(memory_.scattered_group());
+    return {memory_, memory_.begin(grouped), grouped.order, static_cast<std::size_t>(grouped.order.largest_group()),
             record_bytes_};
   }
   void end(std::uint32_t) noexcept {}

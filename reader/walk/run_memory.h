@@ -19,6 +19,9 @@ class RunMemory {
  public:
   virtual ~RunMemory() = default;
 
+  /// How many records of `OrderKind::global` each lane has in memory together. They are a group.
+  virtual std::uint64_t scattered_group() const noexcept = 0;
+
   /// Begins a pass and returns its number.
   virtual std::uint64_t begin(const PassBegin& pass) = 0;
   virtual void end(std::uint64_t pass) noexcept = 0;

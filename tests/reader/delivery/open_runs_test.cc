@@ -166,6 +166,26 @@ TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
   EXPECT_TRUE(BatchReader::open(large, options).has_value());
 }
 
+TEST_F(OpenRunsTest, OfTheGlobalOrderAreABlockForEachLaneAtLeast) {
+  const Dataset large = make_sample(folder_.path("blocks"), kLargeRecords);
+  ReaderOptions options{.plan = {.batch = 16, .lanes = 16, .order = OrderKind::global},
+                        .epochs = 1,
+                        .memory_bytes = 64 << 20,
+                        .storage = StorageKind::pread};
+  const Error refused = BatchReader::open(large, options).error();
+  ASSERT_TRUE(refused.is(Errc::budget_too_small)) << refused.to_string();
+  const std::uint64_t needed = number_after(refused.detail(), "source of a mix: ");
+  ASSERT_GT(needed, 16u * 4'000'000) << refused.detail();
+  options.memory_bytes = needed + (4 << 20);
+  BatchReader reader = BatchReader::open(large, options).value();
+  for (int step = 0; step < 20; ++step) {
+    const auto batch = reader.next();
+    ASSERT_TRUE(batch.has_value()) << batch.error().to_string();
+  }
+  const ReaderStats stats = reader.stats();
+  EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, stats.budget_bytes);
+}
+
 TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
   EXPECT_EQ(read(65536, 64 << 20).told, "");
 }

@@ -65,6 +65,7 @@ struct RunStoreCase {
   PlanOptions options;
   std::uint64_t placed_bytes = UINT64_MAX;
   std::uint64_t begin = 0;
+  std::uint64_t scattered_group = 1;
 };
 
 std::string bytes_of(const Entry& entry, std::uint32_t record_bytes) {
@@ -89,7 +90,10 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
   const auto storage = detail::make_pread_pool(2);
   detail::ShardTable shards(dataset, *storage, 100, [] {});
   detail::DamageLog damage(dataset);
-  RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = drawn.placed_bytes, .record_bytes = record_bytes},
+  RunStore store({.rules = {.read_bytes = 1 << 16,
+                            .placed_bytes = drawn.placed_bytes,
+                            .record_bytes = record_bytes,
+                            .scattered_group = drawn.scattered_group},
                   .budget = 64 << 20},
                  shards, *storage, damage);
   {
@@ -143,6 +147,8 @@ TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
     drawn.options.open_runs = 1 + static_cast<std::uint32_t>(random.below(20));
     drawn.options.pool = 1 + static_cast<std::uint32_t>(random.below(300));
     drawn.options.tail = Tail::pad;
+    if (random.chance(30)) drawn.options.order = OrderKind::global;
+    drawn.scattered_group = 1 + random.below(100);
     if (!same_size && random.chance(50)) drawn.placed_bytes = random.below(300);
     const TempFolder folder;
     Dataset dataset = make_sample(folder.path("data"), drawn.shape);
