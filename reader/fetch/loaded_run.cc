@@ -208,39 +208,9 @@ void LoadedRun::note(std::size_t block, const format::BlockRecords& records) {
   }
 }
 
-void LoadedRun::finish(const DamageLog& damage, BufferPool& buffers) {
+void LoadedRun::finish() {
   result = file != nullptr ? ready() : ReadyRun{.where = Entry::kDamage, .first_id = run.first_id, .shard = run.shard};
-  if (!singles.empty()) find_singles(damage, buffers);
   file.reset();
-}
-
-void LoadedRun::find_singles(const DamageLog& damage, BufferPool& buffers) {
-  std::size_t bytes = 0;
-  for (Single& single : singles) {
-    SizedEntry& entry = single.entry;
-    entry = entry_in(result, static_cast<std::uint32_t>(single.record));
-    if (result.extents == nullptr) {
-      entry = {result.where + single.record * result.stride, result.first_id + single.record, rules_.record_bytes,
-               SizedEntry::kInMemory};
-    }
-    if (!entry.in_memory()) continue;
-    if (is_lost(entry.where) || ((result.where & Entry::kDamage) != 0 && damage.is_damaged(entry.id))) {
-      entry = {Entry::kDamage, entry.id, 0, SizedEntry::kInMemory};
-    }
-    bytes += entry.bytes;
-  }
-  // The copies are not taken from `buffers`: they count as pool memory, which has a reserve of its
-  // own.
-  if (bytes > 0) copies_ = AlignedBuffer(bytes);
-  std::size_t at = 0;
-  for (Single& single : singles) {
-    SizedEntry& entry = single.entry;
-    if (!entry.in_memory() || entry.bytes == 0) continue;
-    std::memcpy(copies_.data() + at, address_of(entry.where), entry.bytes);
-    entry.where = to_where(copies_.data() + at);
-    at += entry.bytes;
-  }
-  buffers.give_back(take_room());
 }
 
 ReadyRun LoadedRun::ready() const noexcept {

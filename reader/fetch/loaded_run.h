@@ -62,8 +62,7 @@ struct DamagedBlock {
   Error error;
 };
 
-/// A run of a shard that is loaded into memory piece by piece. For a walk that begins in the
-/// middle: the part of a run that the walk needs.
+/// A run of a shard that is loaded into memory piece by piece.
 ///
 /// Ownership: owns the memory of the records, and shares the file until the run has its result.
 /// Threads:   guarded by its owner, with one exception: pieces may be filled concurrently, each by
@@ -96,9 +95,9 @@ class LoadedRun {
 
   /// The run in a form that can be dealt. Needs: all pieces are filled.
   ReadyRun ready() const noexcept;
-  /// Makes the result after all pieces are filled. Without a file, because the shard is lost, no
-  /// record is in memory. Releases the file, and the memory if only single records are needed.
-  void finish(const DamageLog& damage, BufferPool& buffers);
+  /// Makes the result after all pieces are filled, and releases the file. Without a file, because
+  /// the shard is lost, no record is in memory.
+  void finish();
   /// Gives the memory away.
   AlignedBuffer take_room() noexcept { return std::exchange(room_, {}); }
 
@@ -110,14 +109,6 @@ class LoadedRun {
   bool damaged = false;        ///< Some piece had damage.
   ReadyRun result;             ///< Set by `finish`.
 
-  /// One record, for walks that begin in the middle: its pick, and its entry once it is loaded.
-  struct Single {
-    std::uint64_t record = 0;  ///< Number in the run.
-    std::size_t pick = 0;
-    SizedEntry entry;
-  };
-  std::vector<Single> singles;
-
  private:
   void lay_out_sized(const ShardFile& of) noexcept;
   void lay_out_row(const ShardFile& of) noexcept;
@@ -125,7 +116,6 @@ class LoadedRun {
   /// Notes the places of the records of a block. For a partial run, only those of records in the
   /// run.
   void note(std::size_t block, const format::BlockRecords& records);
-  void find_singles(const DamageLog& damage, BufferPool& buffers);
 
   FetchRules rules_;
   std::size_t first_block_ = 0;  // the block of the run's first record
@@ -135,8 +125,6 @@ class LoadedRun {
   AlignedBuffer room_;
   // Of the run's records, if they differ in size; stored in `room_`.
   std::span<RecordExtent> extents_;
-  // Copies of the records in `singles`; the memory of their blocks is freed.
-  AlignedBuffer copies_;
 };
 
 }  // namespace dovetail::detail

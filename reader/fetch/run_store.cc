@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -21,16 +20,10 @@ struct RunStore::Pass {
   explicit Pass(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
-  std::uint64_t end_group = 0;  // groups from here on are not needed
-  // At most one: the records of the pool that the walk begins with.
-  std::list<FetchedGroup> singles;
+  std::uint64_t end_group = 0;     // groups from here on are not needed
   std::list<FetchedGroup> groups;  // open, wanted or read ahead; ascending
   bool open = false;               // whether the first group is open
-  bool waits = false;              // a walk waits for the next group
-  bool found = false;              // the walk has found the singles
-
-  const FetchedGroup& wanted() const { return singles.empty() || found ? groups.front() : singles.front(); }
-  FetchedGroup& wanted() { return const_cast<FetchedGroup&>(std::as_const(*this).wanted()); }
+  bool waits = false;              // a walk waits for the first group
 };
 
 FetchedGroup FetchedGroup::of(const PassOrder& order, std::uint64_t number) {
@@ -40,30 +33,6 @@ FetchedGroup FetchedGroup::of(const PassOrder& order, std::uint64_t number) {
   const std::uint64_t end = order.group_begin(number + 1);
   made.runs.reserve(static_cast<std::size_t>(end - begin));
   for (std::uint64_t run = begin; run < end; ++run) made.runs.emplace_back(order.run(run));
-  made.unready = made.runs.size();
-  return made;
-}
-
-FetchedGroup FetchedGroup::of(const PassOrder& order, std::span<const PooledPick> picks) {
-  FetchedGroup made;
-  std::vector<std::size_t> by_run(picks.size());
-  std::iota(by_run.begin(), by_run.end(), std::size_t{0});
-  std::sort(by_run.begin(), by_run.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(picks[a].pick.run, picks[a].pick.record) < std::pair(picks[b].pick.run, picks[b].pick.record);
-  });
-  for (auto begin = by_run.begin(); begin != by_run.end();) {
-    const Pick& first = picks[*begin].pick;
-    const auto end =
-        std::find_if(begin, by_run.end(), [&](std::size_t pick) { return picks[pick].pick.run != first.run; });
-    Run run = order.run(first.run);
-    run.first_record += first.record;
-    run.first_id += first.record;
-    run.count = picks[*std::prev(end)].pick.record - first.record + 1;
-    LoadedRun& loaded = made.runs.emplace_back(run);
-    for (; begin != end; ++begin) {
-      loaded.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
-    }
-  }
   made.unready = made.runs.size();
   return made;
 }
@@ -89,7 +58,6 @@ std::uint64_t RunStore::begin(const PassBegin& pass) {
 void RunStore::end(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   const auto ending = passes_.find(pass);
-  give_up(ending->second.singles);
   give_up(ending->second.groups);  // also read-ahead that is not needed now
   passes_.erase(ending);
 }
@@ -97,6 +65,12 @@ void RunStore::end(std::uint64_t pass) noexcept {
 bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) {
   const std::lock_guard lock(mutex_);
   Pass& of = passes_.at(pass);
+  // A walk that begins in the middle leaves groups out of which its pool holds nothing.
+  const auto first = std::find_if(of.groups.begin(), of.groups.end(),
+                                  [&](const FetchedGroup& ahead) { return ahead.number >= group; });
+  std::list<FetchedGroup> left_out;
+  left_out.splice(left_out.end(), of.groups, of.groups.begin(), first);
+  give_up(left_out);
   if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
@@ -113,7 +87,6 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
 void RunStore::close(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   Pass& of = passes_.find(pass)->second;
-  give_up(of.singles);
   std::list<FetchedGroup> first;
   first.splice(first.end(), of.groups, of.groups.begin());
   give_up(first);
@@ -129,26 +102,12 @@ void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
   leaving_.splice(leaving_.end(), groups);
 }
 
-bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) {
-  const std::lock_guard lock(mutex_);
-  Pass& of = passes_.at(pass);
-  if (of.singles.empty()) of.singles.push_back(FetchedGroup::of(of.order, picks));
-  const FetchedGroup& singles = of.singles.front();
-  of.waits = !singles.ready();
-  if (of.waits) return false;
-  for (const LoadedRun& run : singles.runs) {
-    for (const LoadedRun::Single& single : run.singles) entries[single.pick] = single.entry;
-  }
-  of.found = true;
-  return true;
-}
-
 std::optional<RunStore::Work> RunStore::claim() {
   const std::lock_guard lock(mutex_);
   if (failure_) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (!pass.waits) continue;
-    if (auto work = claim_of(pass.wanted(), true)) return work;
+    if (auto work = claim_of(pass.groups.front(), true)) return work;
   }
   for (auto& [number, pass] : passes_) {
     if (auto work = claim_ahead(pass)) return work;
@@ -178,8 +137,8 @@ bool RunStore::has_work() const {
   if (failure_) return false;
   return std::any_of(passes_.begin(), passes_.end(), [this](const auto& numbered) {
     const Pass& pass = numbered.second;
-    if (pass.waits && !pass.wanted().is_claimed()) return true;
     if (pass.groups.empty()) return false;
+    if (pass.waits && !pass.groups.front().is_claimed()) return true;
     const bool under_way = pass.open || pass.waits;
     const auto claimed = [](const FetchedGroup& group) { return group.is_claimed(); };
     return !std::all_of(std::next(pass.groups.begin(), under_way ? 1 : 0), pass.groups.end(), claimed) ||
@@ -231,8 +190,7 @@ bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
     const auto works = [](const auto& numbered) {
       const Pass& pass = numbered.second;
       const auto any = [](const FetchedGroup& of) { return of.working > 0; };
-      return std::any_of(pass.singles.begin(), pass.singles.end(), any) ||
-             std::any_of(pass.groups.begin(), pass.groups.end(), any);
+      return std::any_of(pass.groups.begin(), pass.groups.end(), any);
     };
     if (std::any_of(passes_.begin(), passes_.end(), works)) return false;
     return fail_locked(Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
@@ -244,7 +202,7 @@ bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
 }
 
 void RunStore::finish(FetchedGroup& group, LoadedRun& run) {
-  run.finish(damage_, buffers_);
+  run.finish();
   if (--group.unready == 0) changes_.fetch_add(1, std::memory_order_release);
 }
 

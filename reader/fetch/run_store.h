@@ -28,8 +28,6 @@ namespace dovetail::detail {
 struct FetchedGroup {
   /// The runs of a group of a pass.
   static FetchedGroup of(const PassOrder& order, std::uint64_t number);
-  /// For each run with picks, the part from its first to its last picked record.
-  static FetchedGroup of(const PassOrder& order, std::span<const PooledPick> picks);
 
   std::uint64_t number = 0;
   std::vector<LoadedRun> runs;  // do not move: pieces that are being filled refer to them
@@ -118,7 +116,6 @@ class RunStore final : public RunMemory {
   void end(std::uint64_t pass) noexcept override;
   bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) override;
   void close(std::uint64_t pass) noexcept override;
-  bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
   bool is_damaged(std::uint64_t id) const noexcept override;
   std::span<std::byte> take_spare(std::size_t least, std::size_t wanted) override;
   void give_back(std::span<std::byte> spare) noexcept override;

@@ -3,7 +3,7 @@
 
 #include "reader/plan/digest.h"
 #include "reader/plan/epoch_layout.h"
-#include "reader/plan/pass_walk.h"
+#include "reader/plan/pick_walk.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {

@@ -7,7 +7,7 @@
 #include <dovetail/order.h>
 
 #include "reader/plan/lane_walk.h"
-#include "reader/plan/pass_walk.h"
+#include "reader/plan/pick_walk.h"
 
 namespace dovetail {
 

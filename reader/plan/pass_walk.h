@@ -20,13 +20,15 @@ namespace dovetail::detail {
 /// The content of a pool slot where a walk begins in the middle of a pass.
 struct PooledPick {
   std::uint32_t slot = 0;
-  Pick pick;  ///< The run by its position in the pass.
+  Pick pick;                ///< The run by its position in the pass.
+  std::uint64_t group = 0;  ///< The group of the run.
 };
 
 /// Walks a pass output by output. Besides the members that `InputWalk` needs, `Runs` has
 ///
-///     bool restore(std::span<const PooledPick>, std::span<Entry> pool);
-///                  fills the slots, once; false if the records are not ready yet
+///     std::size_t restore(std::span<const PooledPick>, std::span<Entry> pool);
+///                  fills the slots of the first picks, at least those of one group, and returns
+///                  their number; 0 if they are not ready yet. The group stays open
 ///     void entered(std::span<const Entry>);
 ///                  these entries enter the pool now
 ///     void retire(std::span<Entry> pool);
@@ -95,10 +97,12 @@ class PassWalk {
     SlotDraws slots;
     std::vector<Entry> pool;
     std::size_t filled = 0;        // slots of the pool that are filled
-    std::vector<PooledPick> held;  // contents of the pool that are still to be restored
+    std::vector<PooledPick> held;  // contents of the pool to restore, group by group
+    std::size_t restored = 0;      // how many of them are restored
   };
 
   void begin_in_the_middle();
+  bool restore_pool();
   bool fill_pool();
 
   PassOrder order_;
@@ -127,20 +131,34 @@ void PassWalk<Runs>::begin_in_the_middle() {
   Walk& walk = *walk_;
   RunGroup group(walk.lane);
   for (const Held& held : pool_before(walk.lane, std::min(position_, walk.refilled()))) {
-    walk.held.push_back({held.slot, pick_of_input(walk.lane, group, held.input)});
+    const Pick pick = pick_of_input(walk.lane, group, held.input);
+    walk.held.push_back({held.slot, pick, group.number()});
   }
-  walk.inputs.seek(std::min(position_ + walk.lane.pool(), walk.lane.records()));
+  if (walk.pool.empty()) walk.inputs.seek(position_);
   fill_pool();
+}
+
+template <class Runs>
+bool PassWalk<Runs>::restore_pool() {
+  Walk& walk = *walk_;
+  while (walk.restored < walk.held.size()) {
+    const std::size_t restored = runs_.restore(std::span(walk.held).subspan(walk.restored), walk.pool);
+    if (restored == 0) return false;
+    walk.restored += restored;
+  }
+  const std::uint64_t input = std::min(position_ + walk.lane.pool(), walk.lane.records());
+  const bool goes_on = input < walk.lane.records() && walk.lane.group_of(input) == walk.held.back().group;
+  if (!goes_on) runs_.retire(walk.pool);
+  walk.inputs.seek(input);
+  walk.held = {};
+  walk.filled = walk.pool.size();
+  return true;
 }
 
 template <class Runs>
 bool PassWalk<Runs>::fill_pool() {
   Walk& walk = *walk_;
-  if (!walk.held.empty()) {
-    if (!runs_.restore(walk.held, walk.pool)) return false;
-    walk.held = {};
-    walk.filled = walk.pool.size();
-  }
+  if (!walk.held.empty() && !restore_pool()) return false;
   while (walk.filled < walk.pool.size()) {
     const std::size_t taken = walk.inputs.take(std::span(walk.pool).subspan(walk.filled));
     if (taken == 0) return false;
@@ -201,38 +219,5 @@ std::vector<typename PassWalk<Runs>::Entry> PassWalk<Runs>::pooled() const {
   }
   return entries;
 }
-
-/// `Runs` for walks that need only the order: an entry is a pick, and every run is ready.
-class PickRuns {
- public:
-  using Entry = Pick;
-  using Bases = SideBySide<std::uint64_t>;
-
-  /// The runs of the pass have the numbers from `first_run` on in picks.
-  explicit PickRuns(std::uint64_t first_run) noexcept : first_run_(first_run) {}
-
-  bool ready(const RunGroup&) const noexcept { return true; }
-  void bind(Bases& bases, std::size_t slot, std::uint64_t position) const noexcept {
-    bases.insert(slot, first_run_ + position);
-  }
-  static void give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* __restrict at,
-                   Pick* __restrict out) noexcept {
-    const std::uint64_t* const __restrict run = bases.data<0>() + slot;
-    for (std::size_t i = 0; i < some; ++i) out[i] = {run[i], at[i]};
-  }
-  bool restore(std::span<const PooledPick> held, std::span<Pick> pool) const noexcept {
-    for (const auto& [slot, pick] : held) pool[slot] = {first_run_ + pick.run, pick.record};
-    return true;
-  }
-  static void entered(std::span<const Pick>) noexcept {}
-  void retire(std::span<Pick>) const noexcept {}
-  static std::uint64_t scattered_ready(std::uint64_t) noexcept { return UINT64_MAX; }
-  Pick scattered(std::uint64_t position) const noexcept { return {first_run_ + position, 0}; }
-
- private:
-  std::uint64_t first_run_;
-};
-
-using PickWalk = PassWalk<PickRuns>;
 
 }  // namespace dovetail::detail

@@ -24,15 +24,6 @@ void give_same_size(std::size_t some, const std::uint64_t* __restrict where, con
   }
 }
 
-template <class E>
-E entry_from(const SizedEntry& found) noexcept {
-  if constexpr (std::is_same_v<E, SizedEntry>) {
-    return found;
-  } else {
-    return {found.where, found.id};
-  }
-}
-
 }  // namespace
 
 template <class E>
@@ -44,17 +35,30 @@ LiveRuns<E>::~LiveRuns() {
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
-  return open(group.number(), group.first_run(), group.runs());
+  if (open_ && first_run_ == group.first_run()) return true;  // since the pool was restored
+  return open(group.number());
 }
 
 template <class E>
-bool LiveRuns<E>::open(std::uint64_t group, std::uint64_t first_run, std::size_t runs) {
+bool LiveRuns<E>::open(std::uint64_t group) {
   assert(!open_);  // a group is retired before the next one is opened
-  if (!memory_.open(pass_, group, std::span(runs_).first(runs))) return false;
-  first_run_ = first_run;
-  end_run_ = first_run + runs;
+  const std::uint64_t first = order_.group_begin(group);
+  const std::uint64_t end = order_.group_begin(group + 1);
+  if (!memory_.open(pass_, group, std::span(runs_).first(static_cast<std::size_t>(end - first)))) return false;
+  first_run_ = first;
+  end_run_ = end;
   open_ = true;
   return true;
+}
+
+template <class E>
+E LiveRuns<E>::entry_at(std::uint64_t run, std::uint32_t record) const noexcept {
+  const ReadyRun& of = runs_[static_cast<std::size_t>(run - first_run_)];
+  if constexpr (kSized) {
+    return entry_in(of, record);
+  } else {
+    return {of.where + std::uint64_t{record} * of.stride, of.first_id + record};
+  }
 }
 
 template <class E>
@@ -75,11 +79,14 @@ void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, c
 }
 
 template <class E>
-bool LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
-  std::vector<SizedEntry> found(held.size());
-  if (!memory_.find(pass_, held, found)) return false;
-  for (std::size_t i = 0; i < held.size(); ++i) pool[held[i].slot] = entry_from<E>(found[i]);
-  return true;
+std::size_t LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
+  if (open_) retire(pool);
+  if (!open(held.front().group)) return 0;
+  std::size_t done = 0;
+  for (; done < held.size() && held[done].pick.run < end_run_; ++done) {
+    pool[held[done].slot] = entry_at(held[done].pick.run, static_cast<std::uint32_t>(held[done].pick.record));
+  }
+  return done;
 }
 
 template <class E>
@@ -97,7 +104,7 @@ void LiveRuns<E>::entered(std::span<const E> entries) const noexcept {
 template <class E>
 std::size_t LiveRuns<E>::bytes_to_move(const E& entry) const noexcept {
   const std::size_t bytes = bytes_of(entry);
-  if (bytes == 0 || is_lost(entry.where)) return 0;
+  if (bytes == 0 || address_of(entry.where) == nullptr) return 0;  // lost, or a slot that is not filled yet
   if ((entry.where & detail::Entry::kDamage) != 0 && memory_.is_damaged(entry.id)) return 0;
   const std::byte* const data = address_of(entry.where);
   return data >= spare_.data() && data < spare_.data() + spare_.size() ? 0 : bytes;
@@ -145,22 +152,13 @@ std::uint64_t LiveRuns<E>::scattered_ready(std::uint64_t position) {
     memory_.close(pass_);
     open_ = false;
   }
-  if (!open_) {
-    const std::uint64_t group = order_.groups_before(position + 1) - 1;
-    const std::uint64_t first = order_.group_begin(group);
-    if (!open(group, first, static_cast<std::size_t>(order_.group_begin(group + 1) - first))) return 0;
-  }
+  if (!open_ && !open(order_.groups_before(position + 1) - 1)) return 0;
   return end_run_ - position;
 }
 
 template <class E>
 E LiveRuns<E>::scattered(std::uint64_t position) const {
-  const ReadyRun& run = runs_[static_cast<std::size_t>(position - first_run_)];
-  if constexpr (kSized) {
-    return entry_in(run, 0);
-  } else {
-    return {run.where, run.first_id};
-  }
+  return entry_at(position, 0);
 }
 
 template class LiveRuns<Entry>;

@@ -43,7 +43,7 @@ class LiveRuns {
   bool ready(const RunGroup& group);
   void bind(Bases& bases, std::size_t slot, std::uint64_t position) const;
   void give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* at, E* out) const;
-  bool restore(std::span<const PooledPick> held, std::span<E> pool);
+  std::size_t restore(std::span<const PooledPick> held, std::span<E> pool);
   void entered(std::span<const E> entries) const noexcept;
   void retire(std::span<E> pool);
   std::uint64_t scattered_ready(std::uint64_t position);
@@ -60,7 +60,8 @@ class LiveRuns {
     }
   }
   /// Opens a group if all its runs are ready.
-  bool open(std::uint64_t group, std::uint64_t first_run, std::size_t runs);
+  bool open(std::uint64_t group);
+  E entry_at(std::uint64_t run, std::uint32_t record) const noexcept;
   /// Bytes of the entry's record to copy: 0 if it lies in spare room or in a file, or is damaged.
   std::size_t bytes_to_move(const E& entry) const noexcept;
   void move_to_spare(std::span<E> pool) noexcept;

@@ -31,11 +31,6 @@ class RunMemory {
   virtual bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) = 0;
   virtual void close(std::uint64_t pass) noexcept = 0;
 
-  /// If all these records are ready, fills `entries` and returns true. Each entry is in memory or a
-  /// place in a file. The records stay until the first `close`, or the end of the pass. For walks
-  /// that begin in the middle of a pass.
-  virtual bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) = 0;
-
   /// Whether a record of a run with damage is itself damaged.
   virtual bool is_damaged(std::uint64_t id) const noexcept = 0;
 

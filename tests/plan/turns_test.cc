@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reader/plan/pass_walk.h"
+#include "reader/plan/pick_walk.h"
 #include "reader/plan/run_group.h"
 #include "reader/plan/stride.h"
 #include "tests/plan/random_source.h"

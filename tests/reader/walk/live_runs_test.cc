@@ -27,7 +27,6 @@ namespace {
 
 using detail::Entry;
 using detail::PassBegin;
-using detail::PooledPick;
 using detail::ReadyRun;
 using detail::RecordExtent;
 using detail::SizedEntry;
@@ -63,8 +62,6 @@ class ScriptedMemory final : public detail::RunMemory {
     return next_++;
   }
   void end(std::uint64_t pass) noexcept override {
-    give_up(found_[pass]);
-    found_.erase(pass);
     EXPECT_EQ(passes_.erase(pass), 1u);
     EXPECT_FALSE(open_.contains(pass));
   }
@@ -81,18 +78,9 @@ class ScriptedMemory final : public detail::RunMemory {
   void close(std::uint64_t pass) noexcept override {
     ++closed_;
     give_up(open_[pass]);
-    give_up(found_[pass]);
     open_.erase(pass);
   }
 
-  bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override {
-    if (random_.chance(50)) return false;
-    for (std::size_t i = 0; i < picks.size(); ++i) {
-      const Run run = passes_.at(pass).run(picks[i].pick.run);
-      entries[i] = entry_of(run, picks[i].pick.record, found_[pass]);
-    }
-    return true;
-  }
   bool is_damaged(std::uint64_t id) const noexcept override { return kind_.is_damaged(id); }
 
   std::span<std::byte> take_spare(std::size_t least, std::size_t wanted) override {
@@ -173,21 +161,11 @@ class ScriptedMemory final : public detail::RunMemory {
     return ready;
   }
 
-  SizedEntry entry_of(const Run& run, std::uint64_t record, Rooms& rooms) {
-    const std::uint64_t id = run.first_id + record;
-    if (kind_.is_placed(id)) return {id, id, kind_.bytes(id), run.shard};
-    Room& room = *rooms.emplace_back(std::make_unique<Room>(kind_.bytes(id)));
-    std::memcpy(room.data(), &id, sizeof(id));
-    const std::uint64_t damage = kind_.is_damaged(id) ? Entry::kDamage : 0;
-    return {detail::to_where(room.data()) | damage, id, kind_.bytes(id), SizedEntry::kInMemory};
-  }
-
   RandomSource& random_;
   const Kind kind_;
   const std::uint64_t scattered_group_ = 1 + random_.below(40);
   std::map<std::uint64_t, detail::PassOrder> passes_;
   std::map<std::uint64_t, Rooms> open_;
-  std::map<std::uint64_t, Rooms> found_;
   std::uint64_t next_ = 0;
   std::uint64_t opened_ = 0;
   std::uint64_t closed_ = 0;
