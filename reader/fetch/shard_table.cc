@@ -98,12 +98,6 @@ std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
   return entry.file;
 }
 
-std::shared_ptr<const ShardFile> ShardTable::peek(std::uint32_t shard) const {
-  const std::lock_guard lock(mutex_);
-  const Entry& entry = entries_[shard];
-  return entry.file != nullptr ? entry.file : entry.let_go.lock();
-}
-
 std::optional<Error> ShardTable::failure(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
   return entries_[shard].failure;

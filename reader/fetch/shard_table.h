@@ -36,8 +36,6 @@ class ShardTable {
 
   /// The shard, or null if it is not open.
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
-  /// Like `find`, but does not count as use. For reads ahead.
-  std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
   /// Why the shard could not be opened, if it could not and was not forgotten.
   std::optional<Error> failure(std::uint32_t shard) const;
   /// Allows all failed shards to be tried again.

@@ -169,7 +169,7 @@ Error SlotFill::unfit_at_step(std::uint64_t id, ByteView record, const Error& wh
                            "), needed by rank " + std::to_string(rules_.rank) + " at step " +
                            std::to_string(step().step) + " of epoch " + std::to_string(epoch_) + what;
   const Error error(rejected ? Errc::rejected_record : Errc::invalid_option, text);
-  const std::shared_ptr<const ShardFile> file = parts_.shards.peek(place.shard);
+  const std::shared_ptr<const ShardFile> file = parts_.shards.find(place.shard);
   if (file == nullptr) return error.in_file(parts_.dataset.shard_path(place.shard));
   return error.at(file->file().path(), file->blocks()[file->block_of(place.record)].offset);
 }

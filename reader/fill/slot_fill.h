@@ -18,7 +18,7 @@
 #include "reader/fetch/shard_table.h"
 #include "reader/fill/column_rows.h"
 #include "reader/fill/fill_rules.h"
-#include "reader/fill/row_reads.h"
+#include "reader/fill/row_read.h"
 #include "reader/fill/slot_rows.h"
 #include "reader/fill/step_errors.h"
 #include "reader/memory/slot_ring.h"
@@ -65,6 +65,7 @@ class SlotFill {
   /// The reads that the storage must do: none after an error. They stay at their addresses until
   /// `resume`.
   std::vector<RowRead*> waiting();
+  /// Checks the record as `check_twice`, and decodes it into its row if it is encoded.
   void check(RowRead& read);
   /// Continues after all reads of `waiting` are checked.
   void resume();
@@ -89,14 +90,10 @@ class SlotFill {
   /// Reads a placed record, or adds the read to those that wait. False if its shard is not open, or
   /// after an error.
   bool read_record(const SizedEntry& record, RowStatus status);
-  /// The shard; null if it is not open yet. Starts to open it. Errors: it cannot be opened.
-  Result<std::shared_ptr<const ShardFile>> open(std::uint32_t shard);
   /// Notes a loss of the rows of this batch. False after an error.
   bool note_loss(std::uint64_t first_id, const Loss& loss);
   /// Notes a loss, and adds the row of a lost record.
   bool lose(std::uint64_t id, RowStatus status, const Loss& loss);
-  /// The same for all records of a shard that cannot be opened.
-  bool lose_shard(const SizedEntry& record, RowStatus status, const Error& failure);
   /// The same for a placed record, whose row was already added.
   bool lose_placed(const RowRead& read);
   bool begin_row();

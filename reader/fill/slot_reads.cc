@@ -6,28 +6,37 @@
 
 namespace dovetail::detail {
 
-Result<std::shared_ptr<const ShardFile>> SlotFill::open(std::uint32_t shard) {
-  std::shared_ptr<const ShardFile> file = parts_.shards.find(shard);
-  if (file != nullptr) return file;
-  if (const std::optional<Error> failure = parts_.shards.failure(shard)) return *failure;
-  parts_.shards.want(shard);
-  waits_for_shard_ = true;
-  return file;
+namespace {
+
+/// If the encoded block was read to the memory of its row, copies it first, because decoding writes
+/// there.
+Result<void> decode_record(const RowRead& read) {
+  ByteView stored = read.into;
+  if (read.into.data() == read.record.data()) {
+    thread_local std::vector<std::byte> scratch;  // per thread, so that it stays in the caches
+    scratch.assign(read.into.begin(), read.into.end());
+    stored = scratch;
+  }
+  return decode_single(*read.file, read.block, stored, read.record);
 }
 
-bool SlotFill::lose_shard(const SizedEntry& record, RowStatus status, const Error& failure) {
-  return lose(record.id, status, {record.shard, 0, parts_.shards.records(record.shard), failure, true});
-}
+}  // namespace
 
 bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
-  Result<std::shared_ptr<const ShardFile>> file = open(record.shard);
-  if (!file.has_value()) return lose_shard(record, status, file.error());
-  if (*file == nullptr) return false;
+  std::shared_ptr<const ShardFile> file = parts_.shards.find(record.shard);
+  if (file == nullptr) {
+    if (const std::optional<Error> failure = parts_.shards.failure(record.shard)) {
+      return lose(record.id, status, {record.shard, 0, parts_.shards.records(record.shard), *failure, true});
+    }
+    parts_.shards.want(record.shard);
+    waits_for_shard_ = true;
+    return false;
+  }
   const std::uint32_t row = rows_.rows();
   const std::uint64_t at = rows_.value_bytes();
   if (!fail_unless(rows_.add_room(record.id, status, record.bytes), record.bytes)) return false;
   RowRead& read = reads_.emplace_back();
-  read.file = std::move(*file);
+  read.file = std::move(file);
   read.shard = record.shard;
   read.block = static_cast<std::size_t>(record.where);
   read.row = row;
@@ -45,7 +54,7 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   const Result<bool> there = parts_.storage.try_read(read.file->file(), read.offset(), read.destination());
   if (there.has_value() && !*there) return true;
   if (!there.has_value()) read.read = there.error();
-  check_record(read, parts_.storage);
+  check(read);
   counts_.retried_reads += read.retried;
   const bool goes_on = !read.damage.has_value() || lose_placed(read);
   reads_.pop_back();
@@ -72,7 +81,14 @@ std::vector<RowRead*> SlotFill::waiting() {
 }
 
 void SlotFill::check(RowRead& read) {
-  check_record(read, parts_.storage);
+  const auto check = [&] {
+    if (read.is_encoded()) return decode_record(read);
+    const ReadInto into = read.destination();
+    return check_single(*read.file, read.block, into.first, into.second);
+  };
+  const Result<void> good =
+      check_twice(*read.file, read.block, read.read, read.destination(), parts_.storage, read.retried, check);
+  if (!good.has_value()) read.damage = good.error();
 }
 
 void SlotFill::resume() {

@@ -41,8 +41,4 @@ struct RowRead {
   }
 };
 
-/// Checks the record as `check_twice`, and decodes it into its row if it is encoded.
-/// Threads: any.
-void check_record(RowRead& read, Storage& storage);
-
 }  // namespace dovetail::detail
