@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "format/layout.h"
@@ -57,19 +58,8 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return product_overflows(a, b) ? UINT64_MAX : a * b;
 }
 
-}  // namespace
-
-std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
-  std::optional<std::uint32_t> bytes;
-  for (const ShardInfo& shard : dataset.shards()) {
-    if (shard.records == 0) continue;
-    if (shard.min_record_bytes != shard.max_record_bytes) return std::nullopt;
-    if (shard.max_record_bytes != bytes.value_or(shard.max_record_bytes)) return std::nullopt;
-    bytes = shard.max_record_bytes;
-  }
-  return bytes;
-}
-
+/// The most runs of a lane that are open at a time, if the lanes share these shards. docs/order.md,
+/// "Groups and turns".
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards) {
   const std::uint64_t least = plan.options().open_runs;
   std::uint64_t records = 0;
@@ -83,8 +73,6 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
   const std::uint64_t groups = std::max<std::uint64_t>(1, runs / least);
   return least + (least - 1 + groups - 1) / groups;
 }
-
-namespace {
 
 /// The mean memory that a record takes before it is in its row. A large record in a block of its
 /// own takes none, because it is read or decoded straight into its row.
@@ -118,6 +106,17 @@ std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
+  std::optional<std::uint32_t> bytes;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    if (shard.min_record_bytes != shard.max_record_bytes) return std::nullopt;
+    if (shard.max_record_bytes != bytes.value_or(shard.max_record_bytes)) return std::nullopt;
+    bytes = shard.max_record_bytes;
+  }
+  return bytes;
+}
 
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   OpenBytes bytes;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include <dovetail/dataset.h>
@@ -15,10 +14,6 @@ namespace dovetail::detail {
 
 /// The size of all records; empty if they differ or there are none.
 std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset);
-
-/// The most runs of a lane that are open at a time, if the lanes share these shards. docs/order.md,
-/// "Groups and turns".
-std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards);
 
 /// Memory that the open runs of a rank need.
 struct OpenBytes {

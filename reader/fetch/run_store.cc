@@ -58,7 +58,7 @@ std::uint64_t RunStore::begin(const PassBegin& pass) {
 void RunStore::end(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   const auto ending = passes_.find(pass);
-  give_up(ending->second.groups);  // also read-ahead that is not needed now
+  give_up(ending->second.groups, ending->second.groups.end());  // also read-ahead that is not needed now
   passes_.erase(ending);
 }
 
@@ -66,11 +66,8 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
   const std::lock_guard lock(mutex_);
   Pass& of = passes_.at(pass);
   // A walk that begins in the middle leaves groups out of which its pool holds nothing.
-  const auto first = std::find_if(of.groups.begin(), of.groups.end(),
-                                  [&](const FetchedGroup& ahead) { return ahead.number >= group; });
-  std::list<FetchedGroup> left_out;
-  left_out.splice(left_out.end(), of.groups, of.groups.begin(), first);
-  give_up(left_out);
+  const auto needed = [&](const FetchedGroup& ahead) { return ahead.number >= group; };
+  give_up(of.groups, std::find_if(of.groups.begin(), of.groups.end(), needed));
   if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
@@ -87,19 +84,17 @@ bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun>
 void RunStore::close(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
   Pass& of = passes_.find(pass)->second;
-  std::list<FetchedGroup> first;
-  first.splice(first.end(), of.groups, of.groups.begin());
-  give_up(first);
+  give_up(of.groups, std::next(of.groups.begin()));
   of.open = false;
 }
 
 // Must not allocate, because the caller cannot undo its work.
-void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
-  for (FetchedGroup& group : groups) {
-    group.given_up = true;
-    group.rows = walked_;
+void RunStore::give_up(std::list<FetchedGroup>& groups, Group end) noexcept {
+  for (auto group = groups.begin(); group != end; ++group) {
+    group->given_up = true;
+    group->rows = walked_;
   }
-  leaving_.splice(leaving_.end(), groups);
+  leaving_.splice(leaving_.end(), groups, groups.begin(), end);
 }
 
 std::optional<RunStore::Work> RunStore::claim() {
@@ -366,9 +361,8 @@ void RunStore::give_back(std::span<std::byte> spare) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const FetchedGroup& group) { return group.spare.data() == spare.data(); });
-  std::list<FetchedGroup> given;
-  given.splice(given.end(), spares_, found);
-  give_up(given);
+  spares_.splice(spares_.begin(), spares_, found);
+  give_up(spares_, std::next(found));
 }
 
 }  // namespace dovetail::detail

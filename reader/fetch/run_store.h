@@ -122,6 +122,7 @@ class RunStore final : public RunMemory {
 
  private:
   struct Pass;
+  using Group = std::list<FetchedGroup>::iterator;
 
   std::optional<Work> claim_of(FetchedGroup& group, bool needed);
   std::optional<Work> claim_ahead(Pass& pass);
@@ -135,7 +136,8 @@ class RunStore final : public RunMemory {
   bool free_filled();
   /// Whether runs may take `bytes` more; leaves the reserve for spare room.
   bool run_fits(std::size_t bytes) const noexcept;
-  void give_up(std::list<FetchedGroup>& groups) noexcept;
+  /// Gives up the groups before `end`.
+  void give_up(std::list<FetchedGroup>& groups, Group end) noexcept;
   /// Sets the memory that the storage reads the piece to. Returns false if there is none.
   bool make_wait(Work& work);
   std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
