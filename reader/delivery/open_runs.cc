@@ -118,9 +118,24 @@ std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
   return bytes;
 }
 
+/// Read-ahead memory for the largest block, stored and decoded at the same time.
+std::uint64_t largest_block(const Dataset& dataset) {
+  std::uint64_t largest = 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    largest = std::max(largest, BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
+                                    BufferPool::rounded(std::uint64_t{shard.max_block_raw} +
+                                                        std::uint64_t{shard.max_block_records} * 4));
+  }
+  return largest;
+}
+
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   OpenBytes bytes;
   const std::uint64_t lanes = lanes_of_rank(plan);
+  if (plan.options().order == OrderKind::global) {
+    bytes.most = product(product(lanes, ordered_apart(plan).size()), largest_block(dataset));
+    return bytes;
+  }
   const bool files = plan.options().assign == Assign::files;
   const bool shuffles = plan.options().order == OrderKind::shuffle;
   const bool one_size = common_record_bytes(dataset).has_value();
@@ -171,22 +186,8 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   return bytes;
 }
 
-std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes) {
-  return plan.options().order == OrderKind::global ? 0 : saturating_add(bytes.most, bytes.pool);
-}
-
-Result<std::uint64_t> scattered_group_for(const Plan& plan, std::uint64_t block_bytes, std::uint64_t read_ahead_bytes) {
-  // So many reads are under way where storage is slow. The next group takes as much again.
-  constexpr std::uint64_t kMostScattered = 16;
-  if (plan.options().order != OrderKind::global) return kMostScattered;
-  const std::uint64_t each = product(product(lanes_of_rank(plan), ordered_apart(plan).size()), block_bytes);
-  if (each > read_ahead_bytes) {
-    return Error(Errc::budget_too_small, "order = global needs a block of up to " + std::to_string(block_bytes) +
-                                             " bytes for each lane of a rank, and for each source of a mix: " +
-                                             std::to_string(each) + " bytes, but memory_bytes leaves " +
-                                             std::to_string(read_ahead_bytes) + "; raise it, or lower lanes");
-  }
-  return std::clamp<std::uint64_t>(read_ahead_bytes / 2 / each, 1, kMostScattered);
+std::uint64_t wanted_run_bytes(const OpenBytes& bytes) {
+  return saturating_add(bytes.most, bytes.pool);
 }
 
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
@@ -206,7 +207,13 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
 
 Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs) {
-  if (wanted_run_bytes(plan, bytes) <= read_ahead_bytes) return std::string();
+  if (wanted_run_bytes(bytes) <= read_ahead_bytes) return std::string();
+  if (plan.options().order == OrderKind::global) {
+    return Error(Errc::budget_too_small,
+                 "order = global needs a block for each lane of a rank, and for each source of a mix: " +
+                     std::to_string(bytes.most) + " bytes, but memory_bytes leaves " +
+                     std::to_string(read_ahead_bytes) + "; raise it, or lower lanes");
+  }
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // A group has fewer than twice `open_runs` runs.
   const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;

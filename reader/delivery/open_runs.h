@@ -15,7 +15,11 @@ namespace dovetail::detail {
 /// The size of all records; empty if they differ or there are none.
 std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset);
 
-/// Memory that the open runs of a rank need.
+/// Read-ahead memory for the largest block, stored and decoded at the same time.
+std::uint64_t largest_block(const Dataset& dataset);
+
+/// Memory that the open runs of a rank need. With `OrderKind::global` only `most` is set: a block
+/// for each lane, and in a mix for each source of each lane.
 struct OpenBytes {
   std::uint64_t pool = 0;     ///< Spare room for the records of ended groups that pools still hold.
   std::uint64_t least = 0;    ///< The largest group of each lane.
@@ -26,12 +30,7 @@ struct OpenBytes {
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places);
 
 /// Memory for the open runs, the next ones and the pool.
-std::uint64_t wanted_run_bytes(const Plan& plan, const OpenBytes& bytes);
-
-/// The records that a group has with `OrderKind::global`: each lane, and with a mix each of its
-/// sources, has a block in memory for each of them.
-/// Errors: `budget_too_small` if there is no room for one each.
-Result<std::uint64_t> scattered_group_for(const Plan& plan, std::uint64_t block_bytes, std::uint64_t read_ahead_bytes);
+std::uint64_t wanted_run_bytes(const OpenBytes& bytes);
 
 /// The most shards that may be open at a time, within the descriptor limit of the process.
 /// Errors: `resource_limit` if that is too few for any plan.

@@ -13,12 +13,10 @@
 #include <system_error>
 #include <utility>
 
-#include "format/layout.h"
 #include "format/text/count_of.h"
 #include "format/text/out_of_range.h"
 #include "format/try.h"
 #include "reader/delivery/open_runs.h"
-#include "reader/fetch/buffer_pool.h"
 #include "reader/memory/host_registration.h"
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
@@ -35,6 +33,8 @@ constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 /// Shared slots never take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
+/// With `OrderKind::global`, where storage is slow, more groups are read ahead than one.
+constexpr std::uint64_t kMostScattered = 16;
 /// Bounds of a budget that is not given.
 constexpr std::uint64_t kLeastBudget = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostBudget = std::uint64_t{4} << 30;
@@ -102,17 +102,6 @@ constexpr std::uint64_t kSlotAlignment = SlabLayout::kAlignment;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
-}
-
-/// Read-ahead memory for the largest block, stored and decoded at the same time.
-std::uint64_t largest_block(const Dataset& dataset) {
-  std::uint64_t largest = 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    largest = std::max(largest, BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
-                                    BufferPool::rounded(std::uint64_t{shard.max_block_raw} +
-                                                        std::uint64_t{shard.max_block_records} * 4));
-  }
-  return largest;
 }
 
 std::uint64_t largest_record_of(const Dataset& dataset) {
@@ -293,7 +282,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   // Where batches share a slot, no record is large enough to be placed.
   const OpenBytes bytes = open_bytes(dataset, plan, !options.columns.has_value());
   DOVETAIL_ASSIGN(const MemoryShares memory,
-                  share_memory(dataset, options, storage->facts().memory_bytes, wanted_run_bytes(plan, bytes),
+                  share_memory(dataset, options, storage->facts().memory_bytes, wanted_run_bytes(bytes),
                                columns == nullptr ? nullptr : &columns->sizes(), threads));
   options.memory_bytes = memory.budget;
   if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
@@ -301,12 +290,12 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_ASSIGN(const std::string open_runs,
                   check_open_runs(plan, bytes, memory.read_ahead_bytes, options.replay == 0));
   if (options.log && !open_runs.empty()) options.log(open_runs);
-  DOVETAIL_ASSIGN(const std::uint64_t scattered_group,
-                  scattered_group_for(plan, largest_block(dataset), memory.read_ahead_bytes));
   DOVETAIL_ASSIGN(const std::uint32_t max_open, open_shard_limit(plan, storage->facts().descriptors_per_file));
   DOVETAIL_ASSIGN(std::shared_ptr<SlotRing> ring,
                   SlotRing::make(memory.slots, memory.slot_bytes, host_memory(options)));
   log_registration(*ring, options);
+  // The group that is read ahead takes as much memory as the open one.
+  const std::uint64_t groups_fit = memory.read_ahead_bytes / std::max<std::uint64_t>(bytes.most, 1);
   const std::uint64_t spare_bytes = std::min(bytes.pool, memory.read_ahead_bytes) / 2;
   return ReaderSetup{.dataset = dataset,
                      .plan = std::move(plan),
@@ -318,7 +307,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .spare_bytes = spare_bytes,
                      .columns = std::move(columns),
                      .places = places,
-                     .scattered_group = scattered_group,
+                     .scattered_group = std::clamp<std::uint64_t>(groups_fit / 2, 1, kMostScattered),
                      .max_open_shards = max_open,
                      .threads = threads};
 }

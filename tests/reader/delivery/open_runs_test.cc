@@ -184,6 +184,9 @@ TEST_F(OpenRunsTest, OfTheGlobalOrderAreABlockForEachLaneAtLeast) {
   }
   const ReaderStats stats = reader.stats();
   EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, stats.budget_bytes);
+  options.plan.batch = options.plan.lanes = 40;
+  options.memory_bytes = 0;
+  EXPECT_GT(BatchReader::open(large, options).value().stats().budget_bytes, needed / 16 * 40);
 }
 
 TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
