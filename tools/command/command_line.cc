@@ -14,6 +14,7 @@
 
 #include "format/text/suggestion.h"
 #include "format/text/visible.h"
+#include "tools/command/help_text.h"
 #include "tools/command/messages.h"
 #include "tools/command/render.h"
 
@@ -97,6 +98,7 @@ FlagSpec describe(const CLI::Option& option) {
   flag.name = flag.positional ? option.get_name(true) : "--" + option.get_lnames().front();
   flag.help = option.get_description();
   flag.group = option.get_group();
+  if (flag.group == "OPTIONS") flag.group = "Options";  // as CLI11 calls it since 2.5
   flag.required = option.get_required();
   flag.many = option.get_items_expected_max() > 1;
   for (const CLI::Option* other : option.get_excludes()) flag.excludes.push_back(other->get_name());
@@ -129,12 +131,6 @@ std::vector<FlagSpec> describe_flags(const CLI::App& app) {
     }
   }
   return flags;
-}
-
-std::string examples_text(const Examples& examples) {
-  std::string text = "Examples:";
-  for (const std::string_view example : examples) text += "\n  " + std::string(example);
-  return text;
 }
 
 std::vector<std::string> long_names(const CLI::App& app) {
@@ -306,10 +302,9 @@ Flag Flags::add_word(const std::string& name, std::string& value, const std::vec
 
 CommandLine::CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
                          const std::string& summary, const std::string& footer, const Examples& examples)
-    : app_(std::make_unique<CLI::App>(summary, name)), version_(version), examples_{{"", examples}} {
+    : app_(std::make_unique<CLI::App>(summary, name)), version_(version), footer_(footer), examples_{{"", examples}} {
   app_->set_version_flag("--version", std::move(version_text), "Print the version and how the program was built");
   app_->require_subcommand(1);
-  app_->footer(footer + "\n\n" + examples_text(examples));
 }
 
 CommandLine::~CommandLine() = default;
@@ -318,13 +313,13 @@ Flags CommandLine::subcommand(const std::string& name, const std::string& summar
                               Action action) {
   CLI::App* const command = app_->add_subcommand(name, summary);
   command->callback([this, action = std::move(action)] { chosen_ = action; });
-  command->footer(examples_text(examples));
   examples_.emplace(name, examples);
   return Flags(*command);
 }
 
 ProgramSpec CommandLine::describe() const {
-  ProgramSpec program{app_->get_name(), version_, app_->get_description(), describe_flags(*app_), {}, examples_.at("")};
+  ProgramSpec program{app_->get_name(), version_,        app_->get_description(), describe_flags(*app_), {},
+                      footer_,          examples_.at("")};
   for (const CLI::App* command : app_->get_subcommands(nullptr)) {
     const std::string& name = command->get_name();
     program.commands.push_back({name, command->get_description(), describe_flags(*command), examples_.at(name)});
@@ -333,10 +328,10 @@ ProgramSpec CommandLine::describe() const {
 }
 
 std::string CommandLine::help(const std::string& command) const {
-  // App::help() would print the help of the parsed subcommand.
-  const CLI::App* const app = command.empty() ? app_.get() : app_->get_subcommand(command);
-  const std::string name = command.empty() ? app_->get_name() : app_->get_name() + ' ' + command;
-  return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+  const ProgramSpec program = describe();
+  const auto found = std::find_if(program.commands.begin(), program.commands.end(),
+                                  [&](const CommandSpec& each) { return each.name == command; });
+  return help_text(program, found == program.commands.end() ? nullptr : &*found);
 }
 
 CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
@@ -348,8 +343,12 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
     app_->parse(argc, argv);
     if (const std::string empty = empty_value(*app_); !empty.empty()) return {nullptr, report_usage(*app_, empty)};
     return {std::move(chosen_), kExitGood};
-  } catch (const CLI::Success& asked_for_help) {
-    return {nullptr, app_->exit(asked_for_help)};
+  } catch (const CLI::CallForHelp&) {
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    std::fputs(help(chosen.empty() ? "" : chosen.front()->get_name()).c_str(), stdout);
+    return {nullptr, kExitGood};
+  } catch (const CLI::Success& asked_for_version) {
+    return {nullptr, app_->exit(asked_for_version)};
   } catch (const CLI::ParseError& error) {
     const std::string what = unknown_argument(*app_);
     return {nullptr, report_usage(*app_, what.empty() ? error.what() : what)};

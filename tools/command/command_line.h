@@ -132,6 +132,7 @@ class CommandLine {
  private:
   std::unique_ptr<CLI::App> app_;
   std::string version_;
+  std::string footer_;
   std::map<std::string, Examples> examples_;  // by subcommand; an empty name is the whole program
   Action chosen_;
 };

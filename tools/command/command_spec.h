@@ -44,6 +44,7 @@ struct ProgramSpec {
   std::string summary;
   std::vector<FlagSpec> flags;
   std::vector<CommandSpec> commands;
+  std::string footer;  ///< What the help has above the examples.
   Examples examples;
 };
 
