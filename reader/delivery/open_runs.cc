@@ -118,7 +118,6 @@ std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
   return bytes;
 }
 
-/// Read-ahead memory for the largest block, stored and decoded at the same time.
 std::uint64_t largest_block(const Dataset& dataset) {
   std::uint64_t largest = 0;
   for (const ShardInfo& shard : dataset.shards()) {
