@@ -97,6 +97,21 @@ std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
   return saturating_add(product(beside, shard.records), product(kBesideABlock, shard.blocks));
 }
 
+/// Read-ahead memory for the largest block of these shards, stored and decoded at the same time.
+/// With `places`, large records that have a block of their own take none. A shard tells only
+/// whether all of its records have one.
+std::uint64_t largest_fetched(std::span<const ShardInfo> shards, bool places) {
+  std::uint64_t largest = 0;
+  for (const ShardInfo& shard : shards) {
+    const std::uint64_t most = places && shard.blocks == shard.records ? kPlacedBytes : UINT64_MAX;
+    const std::uint64_t stored = std::min<std::uint64_t>(shard.max_block_stored, most);
+    const std::uint64_t raw = std::min<std::uint64_t>(shard.max_block_raw, most);
+    largest = std::max(largest, BufferPool::rounded(format::kBlockHeaderBytes + stored) +
+                                    BufferPool::rounded(raw + std::uint64_t{shard.max_block_records} * 4));
+  }
+  return largest;
+}
+
 /// The spare room of one lane: two rooms, each up to twice the size of what a group leaves in the
 /// pool. The earlier room is still in use while the later one is filled.
 std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
@@ -119,20 +134,17 @@ std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
 }
 
 std::uint64_t largest_block(const Dataset& dataset) {
-  std::uint64_t largest = 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    largest = std::max(largest, BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
-                                    BufferPool::rounded(std::uint64_t{shard.max_block_raw} +
-                                                        std::uint64_t{shard.max_block_records} * 4));
-  }
-  return largest;
+  return largest_fetched(dataset.shards(), false);
 }
 
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   OpenBytes bytes;
   const std::uint64_t lanes = lanes_of_rank(plan);
   if (plan.options().order == OrderKind::global) {
-    bytes.most = product(product(lanes, ordered_apart(plan).size()), largest_block(dataset));
+    for (const Shards& source : ordered_apart(plan)) {
+      const auto shards = std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count);
+      bytes.most = saturating_add(bytes.most, product(lanes, largest_fetched(shards, places)));
+    }
     return bytes;
   }
   const bool files = plan.options().assign == Assign::files;
@@ -208,10 +220,13 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
                                     bool whole_epochs) {
   if (wanted_run_bytes(bytes) <= read_ahead_bytes) return std::string();
   if (plan.options().order == OrderKind::global) {
+    const std::uint64_t lacking = bytes.most - read_ahead_bytes;
+    // Up to half of the added memory goes to slots.
     return Error(Errc::budget_too_small,
                  "order = global needs a block for each lane of a rank, and for each source of a mix: " +
                      std::to_string(bytes.most) + " bytes, but memory_bytes leaves " +
-                     std::to_string(read_ahead_bytes) + "; raise it, or lower lanes");
+                     std::to_string(read_ahead_bytes) + "; raise memory_bytes by " +
+                     std::to_string(saturating_add(lacking, lacking)) + ", or lower lanes");
   }
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // A group has fewer than twice `open_runs` runs.

@@ -52,6 +52,11 @@ class OpenRunsTest : public FolderTest {
     return at == text.npos ? 0 : std::stoull(text.substr(at + words.size()));
   }
 
+  /// The memory that a refused reader of the order `global` names.
+  static std::uint64_t needed_of(const Dataset& dataset, const ReaderOptions& options) {
+    return number_after(BatchReader::open(dataset, options).error().detail(), "source of a mix: ");
+  }
+
   /// 24 MiB in 96 runs of a quarter of a MiB, each a block.
   const Dataset dataset_ = make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(12, 2048),
                                                               .min_bytes = 1000,
@@ -187,6 +192,49 @@ TEST_F(OpenRunsTest, OfTheGlobalOrderAreABlockForEachLaneAtLeast) {
   options.plan.batch = options.plan.lanes = 40;
   options.memory_bytes = 0;
   EXPECT_GT(BatchReader::open(large, options).value().stats().budget_bytes, needed / 16 * 40);
+}
+
+// Of large records that have blocks of their own, no block is in memory.
+TEST_F(OpenRunsTest, OfTheGlobalOrderAreNotRefusedWhereAllRecordsGoStraightToRows) {
+  const Dataset images = make_sample(folder_.path("large"), {.shard_records = {40, 40},
+                                                             .min_bytes = 1 << 20,
+                                                             .max_bytes = 1 << 20,
+                                                             .codec = Codec::none,
+                                                             .block_bytes = 64 << 10});
+  ReaderOptions options{.plan = {.batch = 16, .lanes = 16, .order = OrderKind::global},
+                        .epochs = 1,
+                        .prefetch = 1,
+                        .max_held = 1,
+                        .memory_bytes = 40 << 20,
+                        .storage = StorageKind::pread};
+  options.oversize = Oversize::spill;
+  BatchReader reader = BatchReader::open(images, options).value();
+  std::uint64_t batches = 0;
+  while (reader.next().value()) ++batches;
+  EXPECT_EQ(batches, 5u);
+  EXPECT_EQ(reader.stats().direct_reads, 80u);
+}
+
+// The blocks of one source do not count for the others.
+TEST_F(OpenRunsTest, OfTheGlobalOrderAreCountedForEachSourceOfAMix) {
+  const Dataset large = make_sample(folder_.path("blocks"), kLargeRecords);
+  const Dataset small = make_sample(folder_.path("small"), {.shard_records = {2000}, .min_bytes = 10, .max_bytes = 20});
+  ReaderOptions options{.plan = {.batch = 16, .lanes = 16, .order = OrderKind::global}, .memory_bytes = 16 << 20};
+  const std::uint64_t alone = needed_of(large, options);
+  options.plan.mix.schedule = {{0, {1, 1}}};
+  const std::uint64_t mixed = needed_of(Dataset::join(std::vector{large, small}).value(), options);
+  EXPECT_GT(mixed, alone);
+  EXPECT_LT(mixed, alone + alone / 4);
+}
+
+TEST_F(OpenRunsTest, OfTheGlobalOrderFitWithTheMemoryThatTheErrorNames) {
+  const Dataset large = make_sample(folder_.path("blocks"), kLargeRecords);
+  ReaderOptions options{.plan = {.batch = 16, .lanes = 16, .order = OrderKind::global}, .memory_bytes = 16 << 20};
+  const Error refused = BatchReader::open(large, options).error();
+  const std::uint64_t more = number_after(refused.detail(), "memory_bytes by ");
+  ASSERT_GT(more, 0u) << refused.detail();
+  options.memory_bytes += more;
+  EXPECT_TRUE(BatchReader::open(large, options).has_value());
 }
 
 TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
