@@ -13,6 +13,9 @@ namespace dovetail::detail {
 namespace {
 
 constexpr int kColdFor = 16;  // reads in a row without waiting that end the cold state
+// Records of `OrderKind::global` that all lanes together read ahead. They may be small: far more
+// would fit the memory, and the first batch would wait until all of them are requested.
+constexpr std::uint64_t kMostScatteredAhead = 1024;
 
 }  // namespace
 
@@ -123,8 +126,11 @@ std::optional<RunStore::Work> RunStore::claim_ahead(Pass& pass) {
 
 // Reading further ahead pays only on slow storage, and must leave memory for what is needed next.
 bool RunStore::may_append(const Pass& pass) const {
-  return pass.groups.back().number + 1 < pass.end_group &&
-         (pass.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
+  if (pass.groups.back().number + 1 >= pass.end_group) return false;
+  if (pass.groups.size() == 1) return true;
+  if (!cold() || buffers_.used() > (options_.budget - options_.spare_bytes) / 2) return false;
+  return !pass.order.is_scattered() ||
+         pass.groups.size() * passes_.size() * options_.rules.scattered_group < kMostScatteredAhead;
 }
 
 bool RunStore::has_work() const {

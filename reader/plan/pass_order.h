@@ -38,6 +38,8 @@ class PassOrder {
   std::uint64_t records() const noexcept {
     return layout_ != nullptr ? layout_->records() : scattered_->end - scattered_->begin;
   }
+  /// Whether each record is a run of its own: `OrderKind::global`.
+  bool is_scattered() const noexcept { return layout_ == nullptr; }
   /// Sets how many consecutive records are a group with `OrderKind::global`. This does not change
   /// the order.
   void group_scattered(std::uint64_t records) noexcept { scattered_group_ = records; }

@@ -130,6 +130,44 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
   storage->stop();
 }
 
+// The first batch has to wait until all these reads are requested.
+TEST(RunStoreTest, ReadsBoundedlyManyScatteredRecordsAheadOfSlowStorage) {
+  constexpr std::uint64_t kRecords = 5000;
+  constexpr std::uint64_t kGroup = 16;
+  const SampleShape shape{.shard_records = {kRecords}, .max_bytes = 20};
+  const TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), shape);
+  const PlanOptions options{.batch = 8, .order = OrderKind::global};
+  const LaneOrder lane = Plan::make(dataset.shape(), options).value().epoch(0).value().lane(0);
+  // Where every read waits.
+  const auto storage = detail::make_storage(StorageKind::io_uring_direct, 1).value();
+  detail::ShardTable shards(dataset, *storage, 100, [] {});
+  detail::DamageLog damage(dataset);
+  RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = UINT64_MAX, .scattered_group = kGroup},
+                  .budget = std::uint64_t{1} << 30},
+                 shards, *storage, damage);
+  std::uint64_t requested = 0;
+  {
+    detail::LivePasses<SizedEntry> passes(store, 0);
+    detail::LaneWalk<detail::LivePasses<SizedEntry>> walk(detail::LaneLayout::of(lane), 0, passes);
+    std::vector<SizedEntry> rows(1);
+    ASSERT_EQ(walk.next(rows).rows, 0u);
+    shards.want(0);
+    while (shards.find(0) == nullptr) std::this_thread::yield();
+    std::vector<RunStore::Work> waiting;
+    while (store.has_work()) {
+      auto work = store.claim();
+      if (!work) continue;
+      ASSERT_FALSE(store.run(*work, RunStore::Clock::now()).has_value());
+      waiting.push_back(std::move(*work));
+    }
+    requested = waiting.size();
+  }
+  EXPECT_GE(requested, 4 * kGroup);
+  EXPECT_LE(requested, kRecords / 4);
+  storage->stop();
+}
+
 TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
   RandomSource random(51);
   const std::uint64_t count = Cases{.sanitized = 20, .some = 100, .all = 2000}.count();
