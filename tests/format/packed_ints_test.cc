@@ -77,7 +77,9 @@ void expect_same(std::string_view text) {
   for (const Dtype dtype : kIntegers) {
     const auto expected = values ? as(*values, dtype) : std::nullopt;
     for (const UnpackWay way : unpack_ways()) {
-      SCOPED_TRACE(std::string(to_text(dtype)) + (way == UnpackWay::portable ? ", portable" : way == UnpackWay::shuffled ? ", shuffled" : ", wide"));
+      SCOPED_TRACE(std::string(to_text(dtype)) + (way == UnpackWay::portable   ? ", portable"
+                                                  : way == UnpackWay::shuffled ? ", shuffled"
+                                                                               : ", wide"));
       std::vector<std::byte> room(packed.size() * dtype_bytes(dtype));
       const auto all = unpack_all_ints(packed, dtype, room.data(), way);
       ASSERT_EQ(all.has_value(), expected.has_value());
