@@ -103,10 +103,13 @@ void RunStore::give_up(std::list<FetchedGroup>& groups, Group end) noexcept {
 std::optional<RunStore::Work> RunStore::claim() {
   const std::lock_guard lock(mutex_);
   if (failure_) return std::nullopt;
+  lacks_memory_ = false;
   for (auto& [number, pass] : passes_) {
     if (!pass.waits) continue;
     if (auto work = claim_of(pass.groups.front(), true)) return work;
   }
+  // A smaller run ahead could take the memory, be dropped, and take it again, without end.
+  if (lacks_memory_) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (auto work = claim_ahead(pass)) return work;
   }
@@ -186,6 +189,7 @@ bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
     if (free_filled()) continue;
     if (!needed) return false;
     if (drop_ahead()) continue;
+    lacks_memory_ = true;
     if (!leaving_.empty()) return false;
     // Pieces being read or filled may free memory soon.
     const auto works = [](const auto& numbered) {
@@ -204,7 +208,13 @@ bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
 
 void RunStore::finish(FetchedGroup& group, LoadedRun& run) {
   run.finish();
-  if (--group.unready == 0) changes_.fetch_add(1, std::memory_order_release);
+  if (--group.unready > 0) return;
+  // A group that is read ahead is no change for a blocked walk. If it were, the walk would try again
+  // instead of letting rows be filled, whose memory it may need.
+  const auto waits_for = [&](const auto& numbered) {
+    return numbered.second.waits && &numbered.second.groups.front() == &group;
+  };
+  if (std::any_of(passes_.begin(), passes_.end(), waits_for)) changes_.fetch_add(1, std::memory_order_release);
 }
 
 bool RunStore::drop_ahead() {

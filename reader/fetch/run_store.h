@@ -158,6 +158,7 @@ class RunStore final : public RunMemory {
   std::list<FetchedGroup> spares_;
   std::optional<Error> failure_;
   ReaderStats tally_;
+  bool lacks_memory_ = false;  // the last claim found none for a run that a walk waits for
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<int> cold_ = 0;
 };

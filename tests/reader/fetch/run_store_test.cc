@@ -168,6 +168,50 @@ TEST(RunStoreTest, ReadsBoundedlyManyScatteredRecordsAheadOfSlowStorage) {
   storage->stop();
 }
 
+// If groups are read ahead and dropped again and again while a walk waits for the memory of rows,
+// these rows are never filled.
+TEST(RunStoreTest, ReadsNothingAheadWhileAWalkWaitsForTheMemoryOfRows) {
+  const SampleShape shape{.shard_records = {300}, .max_bytes = 12'000, .codec = Codec::none, .run_records = 2};
+  const TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), shape);
+  for (const OrderKind order : {OrderKind::global, OrderKind::shuffle}) {
+    SCOPED_TRACE(static_cast<int>(order));
+    const PlanOptions options{.batch = 1, .order = order, .open_runs = 1, .pool = 1};
+    const LaneOrder lane = Plan::make(dataset.shape(), options).value().epoch(0).value().lane(0);
+    const auto storage = detail::make_storage(StorageKind::io_uring_direct, 1).value();  // where every read waits
+    detail::ShardTable shards(dataset, *storage, 100, [] {});
+    detail::DamageLog damage(dataset);
+    RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = UINT64_MAX}, .budget = 80 << 10}, shards, *storage,
+                   damage);
+    std::uint64_t waits = 0;
+    {
+      detail::LivePasses<SizedEntry> passes(store, 0);
+      detail::LaneWalk<detail::LivePasses<SizedEntry>> walk(detail::LaneLayout::of(lane), 0, passes);
+      std::vector<SizedEntry> rows(1);
+      std::uint64_t claims = 0;
+      while (walk.position() < lane.records()) {
+        store.walk_to(walk.position() + 1);
+        const std::uint64_t before = store.changes();
+        const std::uint64_t walked = walk.next(rows).rows;
+        store.walk_to(walk.position());
+        if (walked > 0) continue;
+        shards.want(0);
+        while (shards.find(0) == nullptr) std::this_thread::yield();
+        while (auto work = store.claim()) {
+          ASSERT_LT(++claims, 10 * lane.records());
+          load(store, std::move(*work), *storage);
+        }
+        if (store.changes() != before) continue;
+        ++waits;
+        store.filled_to(walk.position());
+      }
+    }
+    EXPECT_GT(waits, 10u);
+    store.filled_to(UINT64_MAX);
+    storage->stop();
+  }
+}
+
 TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
   RandomSource random(51);
   const std::uint64_t count = Cases{.sanitized = 20, .some = 100, .all = 2000}.count();
