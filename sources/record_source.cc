@@ -78,8 +78,8 @@ class RecordSource::Impl {
       auto record = next_within_memory(wanted);
       if (record) return record;
       if (options_.on_error == OnError::fail || is_final(record.error())) {
-        failure_ = record.error();
-        return record;
+        failure_ = with_remedy(record.error());
+        return *failure_;
       }
       pass_over(record.error(), wanted);
     }
@@ -90,6 +90,14 @@ class RecordSource::Impl {
   static bool is_final(const Error& error) {
     if (error.is(Errc::file_changed) || error.kind() == ErrorKind::cancelled) return true;
     return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
+  }
+
+  // One bad record among millions is common, and its error is seen before the manual.
+  Error with_remedy(const Error& error) const {
+    const bool of_one_record = records_ && begun_ && records_->goes_on();
+    if (!of_one_record || is_final(error) || error.kind() != ErrorKind::damaged || !error.offset()) return error;
+    const std::string detail = error.detail() + "; `convert --on-error skip` leaves such records out";
+    return Error(error.code(), detail).at(error.path(), *error.offset());
   }
 
   // A compressed file may have given wrong bytes before its fault showed: most have one checksum, at

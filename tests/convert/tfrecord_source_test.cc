@@ -141,8 +141,20 @@ TEST_F(TfrecordSourceTest, GivesGoodRecordsBeforeTheDamage) {
   const auto failed = source.next();
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().to_string(),
-            path_ + ":19: TFRecord checksum mismatch: record 1: the CRC of its bytes does not match");
+            path_ +
+                ":19: TFRecord checksum mismatch: record 1: the CRC of its bytes does not match; "
+                "`convert --on-error skip` leaves such records out");
   EXPECT_THAT(source.next(), Fails(Errc::tfrecord_checksum)) << "the first failure is final";
+}
+
+TEST_F(TfrecordSourceTest, NoSkippingIsAdvisedWhereTheRestOfTheFileIsLost) {
+  std::string damaged = tfrecord_bytes({"one", "two", "three"});
+  damaged[19] ^= 1;  // the length of the second, so where the third begins is unknown
+  RecordSource source = RecordSource::open(put(damaged)).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "one");
+  const auto failed = source.next();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().to_string().find("--on-error"), std::string::npos) << failed.error().to_string();
 }
 
 TEST_F(TfrecordSourceTest, SkipsRecordsWhoseBytesAreDamagedWhereAsked) {
