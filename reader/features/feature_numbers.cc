@@ -50,19 +50,12 @@ struct FloatTotals {
   // Ordered bits.
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   std::int32_t most = std::numeric_limits<std::int32_t>::min();
-  std::int32_t magnitude = 0;
   double sum = 0;
 };
 
 DOVETAIL_WIDE_VECTORS
 FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
-  auto [least, most, magnitude, total] = FloatTotals();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::int32_t>(values[i]);
-    least = std::min(least, ordered(bits));
-    most = std::max(most, ordered(bits));
-    magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
-  }
+  auto [least, most, total] = FloatTotals();
   // Many sums, because each addition to a single sum would wait for the one before.
   std::array<double, 16> sums{};
   std::size_t i = 0;
@@ -70,8 +63,24 @@ FloatTotals totals_of_floats(const float* values, std::size_t count) noexcept {
     for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += static_cast<double>(values[i + lane]);
   }
   for (; i < count; ++i) sums[0] += static_cast<double>(values[i]);
+  for (i = 0; i < count; ++i) {
+    const std::int32_t bits = ordered(std::bit_cast<std::int32_t>(values[i]));
+    least = std::min(least, bits);
+    most = std::max(most, bits);
+  }
   for (const double sum : sums) total += sum;
-  return {least, most, magnitude, total};
+  return {least, most, total};
+}
+
+/// Copies floats that may lie at any address; -0 becomes 0. A plain copy of at most one piece would
+/// become `rep movs`, which takes four times as long.
+DOVETAIL_WIDE_VECTORS
+void load_floats(const std::byte* packed, std::size_t count, float* values) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    float value = 0;
+    std::memcpy(&value, packed + i * sizeof(float), sizeof(float));
+    values[i] = value + 0.0F;
+  }
 }
 
 /// Returns whether sums of up to `kMostSingles` of these floats are exact as doubles: each sum is a
@@ -113,7 +122,7 @@ std::span<const float> NumberPieces::next_floats() noexcept {
   std::size_t count = 0;
   if (!values_) {
     count = std::min(kPieceValues, rest_.size() / sizeof(float));
-    std::memcpy(floats_.data(), rest_.data(), count * sizeof(float));
+    load_floats(rest_.data(), count, floats_.data());
     rest_ = rest_.subspan(count * sizeof(float));
   } else {
     while (count < kPieceValues && values_->next(floats_[count])) ++count;
@@ -145,7 +154,7 @@ void FloatRange::add(std::span<const float> values) noexcept {
   if (values.size() == 1) return add_each(values);
   constexpr std::int32_t kInfinity = 0x7F800000;
   const FloatTotals totals = totals_of_floats(values.data(), values.size());
-  if (totals.magnitude >= kInfinity) return add_each(values);
+  if (totals.most >= kInfinity || ~totals.least >= kInfinity) return add_each(values);
   least_ = std::min(least_, static_cast<double>(std::bit_cast<float>(ordered(totals.least))));
   most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(totals.most))));
   sum_.add(totals.sum);

@@ -43,53 +43,54 @@ double tau(double x) noexcept {
   return z / 3;
 }
 
-/// Copies the hashes whose rest behind their first bits is less than `bound`. Returns how many.
-/// Needs: a count of whole groups.
-DOVETAIL_WIDE_VECTORS
-std::size_t copy_rare(const std::uint64_t* hashes, std::size_t count, unsigned first_bits, std::uint64_t bound,
-                      std::uint64_t* rare) noexcept {
+/// Copies the hashes whose rest behind their first bits is less than `bound`. `rest` is a mask of
+/// these bits. Returns how many. Needs: a count of whole groups.
+template <class Hash>
+[[gnu::always_inline]] inline std::size_t copy_below(const Hash* hashes, std::size_t count, Hash rest, Hash bound,
+                                                     Hash* rare) noexcept {
   std::size_t copied = 0;
   for (std::size_t group = 0; group < count; group += kGroup) {
-    std::uint64_t least = ~std::uint64_t{0};
-    for (std::size_t i = 0; i < kGroup; ++i) least = std::min(least, hashes[group + i] << first_bits);
+    Hash least = rest;
+    for (std::size_t i = 0; i < kGroup; ++i) least = std::min(least, hashes[group + i] & rest);
     if (least >= bound) [[likely]]
       continue;
     for (std::size_t i = 0; i < kGroup; ++i) {
       rare[copied] = hashes[group + i];
-      copied += static_cast<std::size_t>(hashes[group + i] << first_bits < bound);
+      copied += static_cast<std::size_t>((hashes[group + i] & rest) < bound);
     }
   }
   return copied;
 }
 
-/// The same with the first halves of the hashes of floats. `rest` is a mask of the bits behind the
-/// first ones.
 DOVETAIL_WIDE_VECTORS
-std::size_t copy_rare_halves(const float* values, std::size_t count, std::uint32_t rest, std::uint32_t bound,
-                             std::uint32_t* rare) noexcept {
-  std::array<std::uint32_t, kGroup> halves;
-  std::size_t copied = 0;
-  for (std::size_t group = 0; group < count; group += kGroup) {
-    std::uint32_t least = ~std::uint32_t{0};
-    for (std::size_t i = 0; i < kGroup; ++i) {
-      halves[i] = first_half_of_hash(values[group + i]);
-      least = std::min(least, halves[i] & rest);
-    }
-    if (least >= bound) [[likely]]
-      continue;
-    for (const std::uint32_t half : halves) {
-      rare[copied] = half;
-      copied += static_cast<std::size_t>((half & rest) < bound);
-    }
-  }
-  return copied;
+std::size_t copy_rare(const std::uint64_t* hashes, std::size_t count, std::uint64_t rest, std::uint64_t bound,
+                      std::uint64_t* rare) noexcept {
+  return copy_below(hashes, count, rest, bound, rare);
+}
+
+DOVETAIL_WIDE_VECTORS
+std::size_t copy_rare(const std::uint32_t* hashes, std::size_t count, std::uint32_t rest, std::uint32_t bound,
+                      std::uint32_t* rare) noexcept {
+  return copy_below(hashes, count, rest, bound, rare);
+}
+
+DOVETAIL_WIDE_VECTORS
+void write_halves(const float* values, std::size_t count, std::uint32_t* halves) noexcept {
+  for (std::size_t i = 0; i < count; ++i) halves[i] = first_half_of_hash(values[i]);
+}
+
+DOVETAIL_WIDE_VECTORS
+unsigned least_of(const std::uint8_t* registers, std::size_t count) noexcept {
+  std::uint8_t least = 0xFF;
+  for (std::size_t i = 0; i < count; ++i) least = std::min(least, registers[i]);
+  return least;
 }
 
 }  // namespace
 
 void HyperLogLog::expect(std::size_t hashes) noexcept {
   if (until_floor_ <= hashes) {
-    floor_ = *std::min_element(registers_.begin(), registers_.end());
+    floor_ = least_of(registers_.data(), registers_.size());
     until_floor_ = kFloorAfter;
   }
   until_floor_ -= std::min<std::uint64_t>(until_floor_, hashes);
@@ -98,33 +99,38 @@ void HyperLogLog::expect(std::size_t hashes) noexcept {
 void HyperLogLog::add(std::span<const std::uint64_t> hashes) noexcept {
   expect(hashes.size());
   std::array<std::uint64_t, kAtOnce> rare;
+  const std::uint64_t rest = ~std::uint64_t{0} >> precision_;
   // A rank above the floor has at least `floor_` leading zeros.
-  const std::uint64_t bound = std::uint64_t{1} << (64 - std::max(floor_, 1U));
-  while (floor_ > 0 && hashes.size() >= kGroup) {
-    const auto some = hashes.first(std::min(hashes.size() / kGroup * kGroup, kAtOnce));
+  const std::uint64_t bound = (rest >> floor_) + 1;
+  while (!hashes.empty()) {
+    const auto some = hashes.first(std::min(hashes.size(), kAtOnce));
     hashes = hashes.subspan(some.size());
-    const std::size_t count = copy_rare(some.data(), some.size(), precision_, bound, rare.data());
+    const std::size_t groups = floor_ > 0 ? some.size() / kGroup * kGroup : 0;
+    const std::size_t count = copy_rare(some.data(), groups, rest, bound, rare.data());
     for (const std::uint64_t hash : std::span(rare).first(count)) add(hash);
+    for (const std::uint64_t hash : some.subspan(groups)) add(hash);
   }
-  for (const std::uint64_t hash : hashes) add(hash);
 }
 
 void HyperLogLog::add(std::span<const float> values) noexcept {
   expect(values.size());
+  std::array<std::uint32_t, kAtOnce> halves;
   std::array<std::uint32_t, kAtOnce> rare;
-  const unsigned rest_bits = 32 - precision_;  // of a first half
-  const std::uint32_t rest = (std::uint32_t{1} << rest_bits) - 1;
-  const std::uint32_t bound = std::uint32_t{1} << (rest_bits - std::min(floor_, rest_bits));
-  while (values.size() >= kGroup) {
-    const auto some = values.first(std::min(values.size() / kGroup * kGroup, kAtOnce));
+  const std::uint32_t rest = ~std::uint32_t{0} >> precision_;
+  const std::uint32_t bound = (rest >> std::min(floor_, 31U)) + 1;
+  // Mostly the first half decides.
+  const auto add_half = [&](std::uint32_t half) {
+    add((half & rest) != 0 ? std::uint64_t{half} << 32 : hash_of_half(half));
+  };
+  while (!values.empty()) {
+    const auto some = values.first(std::min(values.size(), kAtOnce));
     values = values.subspan(some.size());
-    const std::size_t count = copy_rare_halves(some.data(), some.size(), rest, bound, rare.data());
-    for (const std::uint32_t half : std::span(rare).first(count)) {
-      // Mostly the first half decides.
-      add((half & rest) != 0 ? std::uint64_t{half} << 32 : hash_of_half(half));
-    }
+    write_halves(some.data(), some.size(), halves.data());
+    const std::size_t groups = floor_ > 0 ? some.size() / kGroup * kGroup : 0;
+    const std::size_t count = copy_rare(halves.data(), groups, rest, bound, rare.data());
+    for (const std::uint32_t half : std::span(rare).first(count)) add_half(half);
+    for (const std::uint32_t half : std::span(halves).first(some.size()).subspan(groups)) add_half(half);
   }
-  for (const float value : values) add(hash_of(value));
 }
 
 double HyperLogLog::standard_error() const noexcept {

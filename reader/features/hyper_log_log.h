@@ -50,7 +50,7 @@ class HyperLogLog {
 
  private:
   // Hashes after which it looks for the least register again.
-  static constexpr std::uint64_t kFloorAfter = std::uint64_t{1} << 17;
+  static constexpr std::uint64_t kFloorAfter = std::uint64_t{1} << 15;
 
   /// Call this before `hashes` hashes are added. Updates the floor.
   void expect(std::size_t hashes) noexcept;
