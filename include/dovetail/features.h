@@ -163,7 +163,7 @@ inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 /// Ownership: copies what it keeps.
 /// Threads:   one thread at a time, also for `report`; collectors are independent of each other.
 /// Errors:    none; records that are neither Examples nor JSON objects are counted.
-/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes` and 768 KiB, and for
+/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes` and 1.5 MiB, and for
 ///            the largest record up to 350 bytes for each feature in it; of JSON up to 25 times the
 ///            record.
 class DOVETAIL_EXPORT FeatureCollector {
@@ -207,7 +207,7 @@ struct FeatureOptions {
 /// only shards that hold one of the blocks are opened.
 ///
 /// Errors: those of opening shards, except for damage; the system's; `operation_canceled`.
-/// Cost:   a pass over all blocks. Takes 40 MiB for statistics, and for each thread the largest
+/// Cost:   a pass over all blocks. Takes 45 MiB for statistics, and for each thread the largest
 ///         block and what `FeatureCollector` takes for its records. An open shard takes its index.
 DOVETAIL_EXPORT Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});
 

@@ -147,7 +147,10 @@ std::size_t ValueSketch::count_all(std::span<const std::uint64_t> keys, SketchMe
 }
 
 void ValueSketch::add(std::uint64_t hash, std::string_view text, SketchMemory& memory) {
-  short_texts_ = short_texts_ || text.size() <= kMostTextBytes;
+  if (!short_texts_ && text.size() <= kMostTextBytes) {
+    short_texts_ = true;
+    settle(memory);
+  }
   if (!estimate_) {
     const std::size_t before = counted_;
     if (count(hash, 1, memory)) {
@@ -214,7 +217,7 @@ void ValueSketch::begin_estimate(SketchMemory& memory) {
     --memory.seen_numbers;
     seen_ = std::make_unique<SeenNumbers>();
   }
-  table_ = {};
+  table_ = std::vector<Counted>();  // `= {}` would keep its memory
   counted_ = 0;
   forget_texts();
 }
