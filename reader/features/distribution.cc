@@ -65,16 +65,17 @@ class Bars {
   explicit Bars(const FeatureStats& stats) {
     histogram_.from = stats.least;
     histogram_.to = stats.kind == ValueKind::floats ? stats.most : stats.most + 1;
-    const double range = histogram_.to - histogram_.from;
-    std::size_t bars = range > 0 ? kBars : 1;
-    if (stats.kind != ValueKind::floats) bars = static_cast<std::size_t>(std::min(range, static_cast<double>(kBars)));
+    range_ = histogram_.to - histogram_.from;
+    std::size_t bars = range_ > 0 ? kBars : 1;
+    if (stats.kind != ValueKind::floats) bars = static_cast<std::size_t>(std::min(range_, static_cast<double>(kBars)));
     weights_.resize(std::max<std::size_t>(bars, 1));
-    bars_per_unit_ = range > 0 ? static_cast<double>(weights_.size()) / range : 0;
   }
 
   void add(double value, double weight) {
     if (!std::isfinite(value)) return;
-    const double place = std::max((value - histogram_.from) * bars_per_unit_, 0.0);
+    // The number of bars in a unit may be infinite: JSON has numbers of 1e-310.
+    const double units = (value - histogram_.from) * static_cast<double>(weights_.size());
+    const double place = range_ > 0 ? std::max(units / range_, 0.0) : 0;
     weights_[std::min(static_cast<std::size_t>(place), weights_.size() - 1)] += weight;
   }
 
@@ -87,7 +88,7 @@ class Bars {
 
  private:
   Histogram histogram_;
-  double bars_per_unit_ = 0;
+  double range_ = 0;
   std::vector<double> weights_;
 };
 

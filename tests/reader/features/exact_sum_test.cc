@@ -24,6 +24,7 @@ double sum_of(const std::vector<double>& values) {
 TEST(ExactSumTest, LosesNothingThatCancelsOut) {
   constexpr double kTiny = std::numeric_limits<float>::denorm_min();
   constexpr double kHuge = std::numeric_limits<float>::max();
+  constexpr double kLeast = std::numeric_limits<double>::min();
   const struct {
     std::vector<double> values;
     double sum;
@@ -37,6 +38,8 @@ TEST(ExactSumTest, LosesNothingThatCancelsOut) {
       {{kHuge, kTiny, -kHuge}, kTiny},
       {{kHuge, kHuge, -kHuge, -kHuge, -kTiny}, -kTiny},
       {{std::ldexp(1, 159), 1, -std::ldexp(1, 159)}, 1},
+      {{std::ldexp(1, 159), kLeast, -std::ldexp(1, 159)}, kLeast},
+      {{-1e-60, -1e-60}, -2e-60},
       {{1, -4294967296.0, 4294967295.0}, 0},
       {std::vector<double>(1000, -0.1F), -100.000001490116119384765625},
   };

@@ -393,6 +393,17 @@ TEST(FeatureCollectorTest, NumbersOfJsonAreDoubles) {
   EXPECT_EQ(feature(report, "far").mean, 1.5);
 }
 
+TEST(FeatureCollectorTest, NumbersOfJsonMayBeFarBelowTheLeastFloat) {
+  const FeaturesReport report =
+      report_of({R"({"p": 1e-60, "q": 0.0})", R"({"p": 1e-60, "q": 0.0})", R"({"p": 4e-60, "q": 1e-310})"});
+  EXPECT_DOUBLE_EQ(feature(report, "p").mean, 2e-60);
+  std::vector<std::uint64_t> bars(16);
+  bars.front() = 2;
+  bars.back() = 1;
+  EXPECT_EQ(feature(report, "p").histogram.counts, bars);
+  EXPECT_EQ(feature(report, "q").histogram.counts, bars);
+}
+
 TEST(FeatureCollectorTest, RecordsThatAreNearlyExamplesLeaveNothingBehind) {
   // A record that is no Example is looked at again as JSON: names that were found before the fault
   // count once.
