@@ -117,7 +117,7 @@ Result<void> TfrecordOutput::append(ByteView record) {
 
 Result<void> TfrecordOutput::flush() {
   Result<void> written = file_.write(buffer_);
-  if (buffer_.capacity() > kKeptBytes) buffer_ = {};
+  if (buffer_.capacity() > kKeptBytes) buffer_ = std::vector<std::byte>();
   buffer_.clear();
   return written;
 }

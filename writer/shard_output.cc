@@ -37,7 +37,7 @@ Result<void> ShardOutput::add(const format::EncodedBlock& block) {
 
 Result<void> ShardOutput::flush() {
   Result<void> written = file_.write(buffer_);
-  if (buffer_.capacity() > kKeptBufferBytes) buffer_ = {};
+  if (buffer_.capacity() > kKeptBufferBytes) buffer_ = std::vector<std::byte>();
   buffer_.clear();
   return written;
 }

@@ -13,6 +13,7 @@
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 #include "tests/support/replaced_new.h"
+#include "tfrecord/tfrecord_output.h"
 
 namespace dovetail::test {
 namespace {
@@ -88,6 +89,15 @@ TEST_F(MemoryTest, OfAHeaderOfCommasHasALimit) {
   const std::size_t taken = memory_of(put("a.csv", commas + "\n"), {.format = SourceFormat::csv}, read);
   EXPECT_THAT(read, Fails(Errc::malformed_input).saying("columns"));
   EXPECT_LT(taken, commas.size() * 3 + 64 * kMiB);
+}
+
+TEST_F(MemoryTest, OfALargeRecordIsNotKeptByATfrecordFile) {
+  auto output = detail::TfrecordOutput::create(detail::OutputFolder::open(folder_.path()).value(), "a.tfrecord",
+                                               TfrecordCompression::none)
+                    .value();
+  const std::size_t before = allocated_bytes();
+  ASSERT_TRUE(output.append(as_bytes(std::string(32 * kMiB, 'x'))));
+  EXPECT_LT(allocated_bytes(), before + 4 * kMiB);
 }
 
 TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {

@@ -14,6 +14,7 @@
 #include "tests/support/folder_fixture.h"
 #include "tests/support/replaced_new.h"
 #include "writer/encode_pipeline.h"
+#include "writer/shard_output.h"
 
 namespace {
 
@@ -98,6 +99,17 @@ TEST_F(EncodeFailureTest, LargeBlocksDoNotWaitForOneAnotherOnOneThread) {
   ASSERT_TRUE(pipeline->append(as_bytes(large)));
   ASSERT_TRUE(pipeline->end_shard());
   EXPECT_TRUE(pipeline->finish()) << "one thread encodes both";
+}
+
+TEST_F(EncodeFailureTest, AShardDoesNotKeepTheBufferOfALargeBlock) {
+  auto output =
+      ShardOutput::create(OutputFolder::open(folder_.path()).value(), "shard-000000.dvt", DatasetId{}, 0, {}).value();
+  const std::size_t before = test::allocated_bytes();
+  {
+    const format::EncodedBlock large{.body = std::vector<std::byte>(16 * kLargeBytes), .records = 1};
+    ASSERT_TRUE(output.add(large));
+  }
+  EXPECT_LT(test::allocated_bytes(), before + 2 * kLargeBytes);
 }
 
 }  // namespace
