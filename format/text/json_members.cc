@@ -34,7 +34,8 @@ std::int64_t whole(const json::value& value) {
 
 double real(const json::value& value) {
   const auto number = value.to_number<double>();
-  const bool fits = std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
+  // The parser may be off by the last bit, so ask for what the nearest float is.
+  const bool fits = std::abs(number) < 0x1.ffffffp127;
   return fits ? number : std::copysign(std::numeric_limits<double>::infinity(), number);
 }
 

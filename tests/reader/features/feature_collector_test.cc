@@ -393,6 +393,11 @@ TEST(FeatureCollectorTest, NumbersOfJsonAreDoubles) {
   EXPECT_EQ(feature(report, "far").mean, 1.5);
 }
 
+TEST(FeatureCollectorTest, TheLargestFloatInJsonIsNotInfinite) {
+  const FeaturesReport report = report_of({R"({"x": 3.4028234663852886e+38})", R"({"x": -3.4028235e38})"});
+  EXPECT_EQ(feature(report, "x").infinities, 0u);
+}
+
 TEST(FeatureCollectorTest, NumbersOfJsonMayBeFarBelowTheLeastFloat) {
   const FeaturesReport report =
       report_of({R"({"p": 1e-60, "q": 0.0})", R"({"p": 1e-60, "q": 0.0})", R"({"p": 4e-60, "q": 1e-310})"});
