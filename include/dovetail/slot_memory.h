@@ -40,7 +40,8 @@ struct DOVETAIL_EXPORT SlotMemory {
   std::shared_ptr<void> owner;
 };
 
-/// Called once, while the reader is opened, with the total bytes of all slots.
+/// Called once, while the reader is opened, with the total bytes of all slots. An error ends
+/// opening; an exception is an error with its text.
 using SlotMemoryProvider = std::function<Result<SlotMemory>(std::size_t bytes)>;
 
 }  // namespace dovetail

@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <dovetail/batch.h>
@@ -32,6 +35,22 @@ struct Mapping {
   std::span<std::byte> bytes;
   HostRegistration registration;
 };
+
+/// Calls the caller's function. An exception becomes an error, except `std::bad_alloc`, which is one
+/// of the reader's.
+Result<SlotMemory> ask(const SlotMemoryProvider& provider, std::size_t bytes) {
+  try {
+    return provider(bytes);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const Exception& failure) {
+    return failure.error();
+  } catch (const std::exception& failure) {
+    return Error(Errc::registration_failed, std::string("slot_memory threw: ") + failure.what());
+  } catch (...) {
+    return Error(Errc::registration_failed, "slot_memory threw an exception that is not a std::exception");
+  }
+}
 
 }  // namespace
 
@@ -89,7 +108,7 @@ Result<void> HostMemory::register_with_device(const HostMemoryOptions& options, 
 }
 
 Result<HostMemory> HostMemory::adopt(std::size_t bytes, const HostMemoryOptions& options) {
-  DOVETAIL_ASSIGN(const SlotMemory given, options.provider(bytes));
+  DOVETAIL_ASSIGN(const SlotMemory given, ask(options.provider, bytes));
   if (given.bytes.size() < bytes) {
     return Error(Errc::invalid_option, "slot_memory gave " + std::to_string(given.bytes.size()) +
                                            " bytes; the slots need " + std::to_string(bytes));

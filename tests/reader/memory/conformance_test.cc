@@ -6,8 +6,10 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -191,6 +193,25 @@ TEST(ProvidedMemoryTest, MustBeLargeEnoughAndAligned) {
 TEST(ProvidedMemoryTest, ARefusalIsTheReadersError) {
   const auto refuses = [](std::size_t) -> Result<SlotMemory> { return Error(Errc::resource_limit, "no more pins"); };
   EXPECT_EQ(HostMemory::make(4096, provided_by(refuses)).error().detail(), "no more pins");
+}
+
+TEST(ProvidedMemoryTest, AnExceptionOfTheProviderIsAnErrorWithItsText) {
+  const auto throws = [](std::size_t) -> Result<SlotMemory> { throw std::runtime_error("no more pins"); };
+  const Result<HostMemory> refused = HostMemory::make(4096, provided_by(throws));
+  ASSERT_THAT(refused, test::Fails(Errc::registration_failed));
+  EXPECT_EQ(refused.error().detail(), "slot_memory threw: no more pins");
+}
+
+TEST(ProvidedMemoryTest, AnErrorThatTheProviderThrowsIsTheReadersError) {
+  const auto throws = [](std::size_t) -> Result<SlotMemory> {
+    throw Exception(Error(Errc::resource_limit, "no more pins"));
+  };
+  EXPECT_THAT(HostMemory::make(4096, provided_by(throws)), test::Fails(Errc::resource_limit));
+}
+
+TEST(ProvidedMemoryTest, LackOfMemoryOfTheProviderIsThatOfTheReader) {
+  const auto throws = [](std::size_t) -> Result<SlotMemory> { throw std::bad_alloc(); };
+  EXPECT_THROW((void)HostMemory::make(4096, provided_by(throws)), std::bad_alloc);
 }
 
 TEST(ProvidedMemoryTest, MustBeKnownToCudaWhereThatIsRequired) {
