@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
   }
   try {
     write(argv[1]);
+    asio::io_context context;  // before the readers: it must exist as long as their requests
     dovetail::BatchReader readers[] = {open_rank(argv[1], 0), open_rank(argv[1], 1)};
-    asio::io_context context;
     int failed = 0;
     for (dovetail::BatchReader& reader : readers) {
       asio::co_spawn(context, train(reader), [&failed](const std::exception_ptr& failure, std::uint64_t bytes) {

@@ -82,9 +82,12 @@ class DOVETAIL_EXPORT BatchReader {
   /// Threads:    one call outstanding, until its executor is given the outcome; a second completes
   ///             with `busy`. The handler runs on its associated executor (default: Asio's system
   ///             executor), never inside this call, and never on a thread of the reader.
-  ///   - The thread that submits the handler, often one of the reader, may release the handler's
-  ///     executor a little later. So end its context by letting `run` return for lack of work, not
-  ///     by `stop` in the handler.
+  ///   - The handler's context must exist until the handler was called, and a little longer: the
+  ///     thread that submits it, often one of the reader, releases the executor afterwards. So end
+  ///     the context by letting `run` return for lack of work, not by its `stop`.
+  ///   - To end early, as on a signal, cancel the request, or `stop` the reader. A context that is
+  ///     stopped and destroyed instead leaves the request outstanding, also that of a coroutine that
+  ///     owns the reader; the reader then submits to a context that is gone.
   ///   - A handler of type `any_completion_handler` is submitted by a thread of Asio's system
   ///     executor.
   ///   - An executor that throws a `std::exception` must drop the call. That ends the reader, and no

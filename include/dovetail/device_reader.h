@@ -80,8 +80,8 @@ class DOVETAIL_EXPORT DeviceReader {
   /// Threads:    one call outstanding; a second completes with `busy`. The handler runs on its
   ///             associated executor (default: Asio's system executor), never inside this call, and
   ///             never on a thread of the stage.
-  ///   - A thread of the stage may release the handler's executor a little later. So end its context
-  ///     by letting `run` return for lack of work, not by `stop` in the handler.
+  ///   - The handler's context must exist until the handler was called, and a little longer, as
+  ///     with `BatchReader::async_next`. To end early, cancel the request, or `stop` this.
   /// Cancel:     total; a cancelled request loses no batch, the next call gets it.
   template <class CompletionToken>
   auto async_next_device(CompletionToken&& token) {
