@@ -74,7 +74,9 @@ class DOVETAIL_EXPORT Batch {
   std::span<const std::int64_t> offsets() const noexcept {
     return part<std::int64_t>(layout().offsets, std::size_t{rows_} + 1);
   }
-  /// The planned record of each row, even if it is damaged; `kNoId` if none is planned.
+  /// The planned record of each row, even if it is damaged; `kNoId` if none is planned. The id of a
+  /// record is its place in the dataset, from 0, in the order of writing (`Dataset::locate`). A
+  /// name of yours belongs into the record.
   std::span<const std::uint64_t> ids() const noexcept { return part<std::uint64_t>(layout().ids, rows_); }
   std::span<const RowStatus> status() const noexcept { return part<RowStatus>(layout().status, rows_); }
   ByteView values() const noexcept;

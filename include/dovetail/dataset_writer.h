@@ -55,6 +55,9 @@ struct DOVETAIL_EXPORT DatasetInfo {
 /// there the old dataset is first renamed to `TARGET.replaced`. Destroying or abandoning an
 /// unfinished writer removes every file that it made.
 ///
+/// Nothing can be read before `finish`, and nothing added after it. A program that never ends writes
+/// one dataset after the other; `Dataset::join` reads them as one.
+///
 /// In a child forked while the writer is open, calls fail with `closed`, and destroying the writer
 /// does nothing. Files and threads belong to the parent.
 ///

@@ -69,6 +69,8 @@ struct DOVETAIL_EXPORT ReaderOptions {
   std::optional<State> state = {};
   /// Epochs to read, counted from the first one read. 0 (default) continues for ever. After the
   /// last epoch, every call gives the end.
+  /// A job of E epochs that continues a `state` sets E - state->epoch. If that is 0 the job is over:
+  /// open no reader. In Python `epochs=` is E itself.
   std::uint32_t epochs = 0;
   OnDamage on_damage = OnDamage::fail;
   OnHungRead on_hung_read = OnHungRead::wait;
