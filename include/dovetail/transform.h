@@ -73,7 +73,8 @@ struct DOVETAIL_EXPORT TransformInput {
 ///
 /// Threads: the reader's own (`ReaderOptions::decode_threads`), never one of the trainer; several
 ///          at a time, one batch each. So at most `prefetch + max_held` calls run at once. They
-///          must not call or destroy the reader. `stop` waits for the calls that run.
+///          must not call or destroy the reader. `stop` waits for the calls that run, and not for the
+///          other records of their batches.
 /// Errors:  an error, or an exception, rejects the record: `OnDamage` decides, as for a record that
 ///          does not fit its columns. `std::bad_alloc` ends the reader.
 /// Cost:    one indirect call per record.

@@ -49,7 +49,8 @@ RankReader::RankReader(ReaderSetup setup)
              .record_bytes = fetched_record_bytes(setup_),
              .columns = setup_.columns.get(),
              .transform = setup_.options.transform ? &setup_.options.transform : nullptr,
-             .seed = setup_.plan.options().seed},
+             .seed = setup_.plan.options().seed,
+             .stopping = &end_.stopping},
       // If the first loss ends the reader, its error is enough.
       damage_(setup_.dataset, setup_.options.on_damage == OnDamage::fail ? nullptr : setup_.options.log),
       shards_(setup_.dataset, *setup_.storage, std::max(1u, setup_.max_open_shards / 2), [this] { kick(); }),

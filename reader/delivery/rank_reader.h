@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -144,7 +145,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   /// Reasons to start no more jobs.
   struct End {
     bool failed = false;
-    bool stopping = false;
+    std::atomic<bool> stopping = false;  ///< Written under the lock; a transform's job reads it without.
     std::once_flag stopped;
   };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,6 +23,8 @@ struct FillRules {
   ColumnDecoders* columns = nullptr;     ///< Set if records become columns.
   const Transform* transform = nullptr;  ///< Set if a transform makes the columns.
   std::uint64_t seed = 0;                ///< For the transform.
+  /// Set once the reader stops: no other record goes to the transform.
+  const std::atomic<bool>* stopping = nullptr;
 };
 
 /// Counts made while rows are filled.

@@ -2,7 +2,10 @@
 #include "reader/fill/slot_fill.h"
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+
+#include <boost/system/errc.hpp>
 
 namespace dovetail::detail {
 
@@ -60,6 +63,10 @@ bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
 
 bool SlotFill::add(std::uint64_t id, RowStatus status, ByteView record) {
   if (!columns_) return fail_unless(rows_.add(id, status, record), record.size());
+  // The rest of a batch may take a transform minutes, and nobody would get it.
+  if (rules_.transform != nullptr && rules_.stopping->load(std::memory_order_relaxed)) {
+    return fail(Error(make_error_code(boost::system::errc::operation_canceled), "the reader stops"));
+  }
   const std::uint32_t row = rows_.rows();
   return note_added(row, record, columns_->add(rows_, id, status, record));
 }

@@ -408,6 +408,25 @@ TEST_F(TransformTest, StopsAndGoesWhileCallsRun) {
   }
 }
 
+TEST_F(TransformTest, StopsAfterTheCallThatRuns) {
+  std::atomic<bool> go = false;
+  std::atomic<int> calls = 0;
+  ReaderOptions options = this->options([&](const TransformInput& input, RowWriter& row) {
+    ++calls;
+    while (!go) std::this_thread::yield();
+    return fill_row(input, row);
+  });
+  options.decode_threads = 1;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  auto batch = reader.async_next(boost::asio::use_future);
+  while (calls == 0) std::this_thread::yield();
+  std::thread stops([&] { reader.stop(); });
+  EXPECT_THROW(batch.get(), boost::system::system_error) << "cancelled: from here on the reader stops";
+  go = true;
+  stops.join();
+  EXPECT_EQ(calls, 1) << "the other records of the batch are left";
+}
+
 TEST_F(TransformTest, WaitingForItIsCountedByItself) {
   ReaderOptions options = this->options([](const TransformInput& input, RowWriter& row) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
