@@ -175,7 +175,7 @@ FeatureStats FeatureState::report(const std::string& name) const {
   stats.least_values = least_values_;
   stats.most_values = most_values_;
   report_numbers(stats);
-  stats.distinct = sketch_.distinct();
+  stats.distinct = std::min(sketch_.distinct(), values_);  // an estimate may exceed what is possible
   stats.distinct_error = sketch_.distinct_error();
   add_distribution(sketch_, stats);
   return stats;

@@ -184,6 +184,17 @@ TEST(FeatureCollectorTest, EstimatesManyDistinctValuesAndWhatIsFrequentAmongThem
   EXPECT_TRUE(t.top.empty());
 }
 
+TEST(FeatureCollectorTest, EstimatesNoMoreDistinctValuesThanThereAre) {
+  FeatureCollector collector;
+  std::uint64_t records = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {  // about half of the estimates are too large
+    for (; records < 2'000 + 100 * i; ++records) {
+      collector.add(records, as_bytes(ExampleRecord().texts("key", {"record " + std::to_string(records)}).bytes()));
+    }
+    EXPECT_LE(feature(collector.report(), "key").distinct, records);
+  }
+}
+
 /// What a feature is, counted with sets and without any sketch.
 struct Naive {
   std::uint64_t records = 0, values = 0, least_values = ~std::uint64_t{0}, most_values = 0, not_finite = 0;
