@@ -158,6 +158,10 @@ class SchemaText {
     const std::size_t start = at_;
     const std::string text(take_all_of(kPlain));
     at_ = start;
+    for (const auto& [theirs, own] :
+         {std::pair("bool", "u8"), std::pair("str", "bytes"), std::pair("string", "bytes")}) {
+      if (text == theirs) return " (" + text + " is " + own + ")";
+    }
     for (const auto& [theirs, own] : {std::pair("uint", "u"), std::pair("int", "i"), std::pair("float", "f")}) {
       if (!text.starts_with(theirs)) continue;
       const std::string word = own + text.substr(std::string_view(theirs).size());

@@ -21,7 +21,10 @@ class Buffer {
   ///         addresses. BufferError or ValueError for bytes that are not contiguous.
   explicit Buffer(pybind11::handle object) : Buffer() {  // so that the destructor runs after an error
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-      throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object));
+      const char* const remedy = is_mapping(object)                   ? "; dovetail.example(**record) makes it bytes"
+                                 : PyUnicode_Check(object.ptr()) != 0 ? "; text.encode() makes it bytes"
+                                                                      : "";
+      throw pybind11::type_error("a record must be bytes or bytes-like, not " + type_name(object) + remedy);
     }
     if (call_python(PyObject_GetBuffer, object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
       forget_error({PyExc_Exception});  // NumPy cannot give the format of some dtypes, such as datetime64

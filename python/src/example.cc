@@ -133,7 +133,11 @@ class Features {
 
   void add_list(const std::string& name, const py::object& value) {
     const std::vector<py::object> items = to_items("feature \"" + name + '"', value, "a list");
-    if (items.empty()) refuse_type(name, "an empty list has no type; give an empty array, or leave out the feature");
+    if (items.empty()) {
+      refuse_type(name,
+                  "an empty list has no type; leave out the feature, or give an empty array of the type of the others, "
+                  "such as numpy.array([], numpy.int64)");
+    }
     if (is_bytes(items.front())) {
       std::vector<ByteView> views;
       for (const py::object& item : items) {

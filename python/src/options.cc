@@ -28,7 +28,13 @@ constexpr const char* kMix = "a list of weights, [3, 1], or of (from_step, weigh
 std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::object>& given) {
   std::vector<std::uint32_t> weights;
   weights.reserve(given.size());
-  for (const py::object& weight : given) weights.push_back(to_option<std::uint32_t>(name, weight));
+  for (const py::object& weight : given) {
+    if (PyIndex_Check(weight.ptr()) == 0) {
+      throw py::type_error(std::string(name) + " takes whole numbers as weights, such as [7, 3] for 0.7 and 0.3, not " +
+                           type_name(weight));
+    }
+    weights.push_back(to_option<std::uint32_t>(name, weight));
+  }
   return weights;
 }
 

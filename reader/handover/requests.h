@@ -132,7 +132,8 @@ class Requests : public std::enable_shared_from_this<Owner> {
   static Error slots_held(std::uint32_t most, const char* what) {
     return Error(Errc::slots_held, "all " + std::to_string(most) + " " + what +
                                        " that the trainer may hold are held; release one, or copy what you keep "
-                                       "(in Python array.copy(), tensor.clone()), or raise max_held");
+                                       "(in Python array.copy(), tensor.clone()), or raise max_held; outputs of a "
+                                       "PyTorch model keep its inputs, except under torch.no_grad()");
   }
 
   /// Call this when there is a new outcome, and `complete` after it. Wakes the thread that waits

@@ -44,7 +44,7 @@ Result<void> compare(const PlanFacts& facts, const State& state) {
     if (content.low != state.content.low) differences.add("weights, stop rule or sources of the mix differ");
   } else if (content != state.content) {
     differences.add("this is another dataset: its fingerprint is " + content.to_hex() + ", the state has " +
-                    state.content.to_hex());
+                    state.content.to_hex() + "; if its records have changed, begin an epoch without the state");
   }
   using namespace format;  // words
   differences.compare("order", word_of(kOrderWords, options.order), word_of(kOrderWords, state.order));

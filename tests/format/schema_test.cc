@@ -97,6 +97,8 @@ TEST(SchemaTest, SaysWhatIsWrongAndWhere) {
       {"a:int64", "expected a dtype, u8 to f64 or bytes (int64 is i64) at character 3, found \"int64\""},
       {"a:uint8[2]", "(uint8 is u8)"},
       {"a:float32", "(float32 is f32)"},
+      {"a:bool[2]", "(bool is u8)"},
+      {"a:str", "(str is bytes)"},
       {"a:i8 b:i8", "expected a comma or the end at character 6"},
       {"a:i8[", "a dimension"},
       {"a:i8[]", "a dimension"},

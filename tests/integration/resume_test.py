@@ -65,7 +65,8 @@ class ResumeTest(CommandTest):
         state = self.keep(self.read(0, 1, 10, *PLAN, "--steps", 2)[2])
         other = self.make_dataset(make_records(300, seed=2, longest=40), "other", 5)
         rank = ["--rank", "0", "--world", "1", "--batch", "10", "--from-state", state]
-        for dataset, options, difference in ((other, [], "this is another dataset"),
+        for dataset, options, difference in ((other, [], "this is another dataset: its fingerprint is "),
+                                             (other, [], "begin an epoch without the state"),
                                              (self.dataset, ["--seed", "4"], "seed is 4, but was 3"),
                                              (self.dataset, ["--epoch", "5"], "contradicts the state")):
             done = run("read", dataset, *rank, *options)

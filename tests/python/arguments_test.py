@@ -201,6 +201,7 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.convert([source], to, classes="ab"), "classes must be a list of strings, not str"),
                 (lambda: dovetail.convert([source], to, classes=["a", 3]), "an item of classes must be a string"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=3), r"mix must be a list of weights, \[3, 1\], or"),
+                (lambda: dovetail.Plan(dataset, batch=4, mix=[0.7, 0.3]), r"mix takes whole .* \[7, 3\] .* not float"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, 3)]), "mix must be a list of weights"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, [1], 2)]), "mix must be a list of weights"),
                 (lambda: dovetail.Reader(dataset, batch=4, hung_after="x"), "hung_after must be a number, not str"),

@@ -119,6 +119,7 @@ class ExampleTest(ModuleTest):
             with self.subTest(value=beyond):
                 self.assertRaisesRegex(dovetail.UsageError, 'feature "x"', dovetail.example, x=beyond)
         self.assertRaisesRegex(TypeError, "None is no value: leave out the feature", dovetail.example, x=None)
+        self.assertRaisesRegex(TypeError, r"no type; .* numpy\.array\(\[\], numpy\.int64\)", dovetail.example, x=[])
         self.assertRaisesRegex(TypeError, "for several dimensions give a NumPy array", dovetail.example, x=[[1], [2]])
         for wrong in ("\ud800", ["a", "\ud800"]):
             self.assertRaisesRegex(dovetail.UsageError, 'feature "x" is not UTF-8', dovetail.example, x=wrong)

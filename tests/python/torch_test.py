@@ -175,6 +175,18 @@ class TensorTest(TorchTest):
         with self.assertRaisesRegex(dovetail.UsageError, 'column "ids"'):
             dovetail.torch.tensors(batch)
 
+    def test_outputs_of_a_model_keep_their_batches_unless_no_graph_is_made(self):
+        path = self.write([dovetail.example(x=numpy.full(2, i, "f4")) for i in range(4 * BATCH)], schema="x:f32[2]")
+        model = torch.nn.Linear(2, 1)
+
+        def outputs():
+            reader = dovetail.Reader(path, batch=BATCH, columns=True, epochs=1, max_held=2)
+            return [model(dovetail.torch.tensors(batch)["x"]) for batch in reader]
+
+        self.assertRaisesRegex(dovetail.SlotsHeldError, r"except under torch\.no_grad\(\)", outputs)
+        with torch.no_grad():
+            self.assertEqual(len(outputs()), 4)
+
     def test_tensors_outlive_the_reader(self):
         reader = self.open(self.records(), dovetail.Reader, rank=0, world=1, order="sequential")
         parts = dovetail.torch.tensors(reader.next())

@@ -41,6 +41,8 @@ class WriterTest(ModuleTest):
         for wrong in ("text", 3, None, [b"a"], {"a": 1}, 1.5):
             self.assertRaisesRegex(TypeError, "bytes or bytes-like, not " + type(wrong).__name__, writer.append, wrong)
             self.assertRaises(TypeError, writer.extend, [wrong])
+        self.assertRaisesRegex(TypeError, r"not dict; dovetail\.example\(\*\*record\)", writer.append, {"a": 1})
+        self.assertRaisesRegex(TypeError, r"not str; text\.encode\(\)", writer.append, "text")
         for scattered in (np.zeros((4, 4))[:, 1], memoryview(b"abcdef")[::2], np.zeros((2, 3), order="F")):
             self.assertRaises((ValueError, BufferError), writer.append, scattered)
         for wrong in (3, None):
