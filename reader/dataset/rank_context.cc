@@ -43,8 +43,8 @@ Error bad_variable(const char* name, const std::string& value, const std::string
 }
 
 Error missing_variable(const char* missing, const char* present, const char* launcher) {
-  return Error(Errc::invalid_option,
-               std::string(missing) + " is not set, though " + present + " is; " + launcher + " sets both");
+  return Error(Errc::invalid_option, std::string(missing) + " is not set, though " + present + " is; " + launcher +
+                                         " sets both: start the program with it, or give rank and world");
 }
 
 // The number in a variable that is set. It must be in [least, limit).

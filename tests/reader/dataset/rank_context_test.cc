@@ -124,6 +124,9 @@ INSTANTIATE_TEST_SUITE_P(
                               Variables{{"RANK", "1"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "8"}}, "LOCAL_RANK"},
                       BadCase{"NoOpenMpiRank", without(kOpenMpi, "OMPI_COMM_WORLD_RANK"), "OMPI_COMM_WORLD_RANK"},
                       BadCase{"NoSlurmWorld", without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS"},
+                      BadCase{"TheShellOfAnAllocationOfSlurm", Variables{{"SLURM_NTASKS", "4"}},
+                              "SLURM_PROCID is not set, though SLURM_NTASKS is; Slurm sets both: start the program "
+                              "with it, or give rank and world"},
                       BadCase{"NoPmiWorld", without(kPmi, "PMI_SIZE"), "PMI_SIZE"},
                       BadCase{"PartOfTorchrunInASingleSlurmTask", without(kTorchrun, "RANK") + kSlurmSingle, "RANK"},
                       BadCase{"Empty", with(kTorchrun, "RANK", ""), "RANK"},
