@@ -108,8 +108,6 @@ std::optional<RunStore::Work> RunStore::claim() {
     if (!pass.waits) continue;
     if (auto work = claim_of(pass.groups.front(), true)) return work;
   }
-  // A smaller run ahead could take the memory, be dropped, and take it again, without end.
-  if (lacks_memory_) return std::nullopt;
   for (auto& [number, pass] : passes_) {
     if (auto work = claim_ahead(pass)) return work;
   }
@@ -185,12 +183,14 @@ bool RunStore::prepare(FetchedGroup& group, LoadedRun& run, bool needed) {
     const Error error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; the limit is 2 GiB");
     return fail_locked(error.in_file(file->file().path()));
   }
+  // A smaller run ahead could take the memory, be dropped, and take it again, without end.
+  if (bytes > 0 && !needed && lacks_memory_) return false;
   while (bytes > 0 && !run_fits(bytes)) {
     if (free_filled()) continue;
     if (!needed) return false;
-    if (drop_ahead()) continue;
     lacks_memory_ = true;
-    if (!leaving_.empty()) return false;
+    if (!leaving_.empty()) return false;  // what is dropped now would be read once more
+    if (drop_ahead()) continue;
     // Pieces being read or filled may free memory soon.
     const auto works = [](const auto& numbered) {
       const Pass& pass = numbered.second;

@@ -212,6 +212,61 @@ TEST(RunStoreTest, ReadsNothingAheadWhileAWalkWaitsForTheMemoryOfRows) {
   }
 }
 
+// One lane has read ahead a part of a run. The other one needs more memory than is free, and rows
+// that are not filled yet will free it.
+TEST(RunStoreTest, KeepsAndReadsOnWhatIsAheadWhileAWalkWaitsForTheMemoryOfRows) {
+  const SampleShape shape{
+      .shard_records = {96}, .min_bytes = 4000, .max_bytes = 4000, .codec = Codec::none, .run_records = 8};
+  const TempFolder folder;
+  const Dataset dataset = make_sample(folder.path("data"), shape);
+  const auto lane_of = [&](OrderKind order) {
+    const PlanOptions options{.batch = 1, .order = order, .open_runs = 1};
+    return detail::LaneLayout::of(Plan::make(dataset.shape(), options).value().epoch(0).value().lane(0));
+  };
+  const auto storage = detail::make_pread_pool(1);
+  detail::ShardTable shards(dataset, *storage, 100, [] {});
+  detail::DamageLog damage(dataset);
+  // Two groups of 8 records of one lane, one group of 16 of the other, and half of its next group.
+  RunStore store({.rules = {.read_bytes = 1, .placed_bytes = UINT64_MAX, .scattered_group = 16},
+                  .budget = 2 * detail::BufferPool::rounded(8 * 4100) + 24 * detail::BufferPool::rounded(4100)},
+                 shards, *storage, damage);
+  const auto reads = [&] {
+    ReaderStats stats;
+    store.add_to(stats);
+    return stats.reads;
+  };
+  const auto load_all = [&] {
+    while (auto work = store.claim()) load(store, std::move(*work), *storage);
+    return reads();
+  };
+  shards.want(0);
+  while (shards.find(0) == nullptr) std::this_thread::yield();
+  {
+    detail::LivePasses<SizedEntry> passes(store, 0);
+    detail::LaneWalk<detail::LivePasses<SizedEntry>> one(lane_of(OrderKind::sequential), 0, passes);
+    detail::LaneWalk<detail::LivePasses<SizedEntry>> other(lane_of(OrderKind::global), 0, passes);
+    std::vector<SizedEntry> rows(17);
+    const std::span<SizedEntry> row = std::span(rows).first(1);
+    store.walk_to(rows.size() + 1);
+    ASSERT_EQ(one.next(row).rows, 0u);
+    while (reads() < 8) load(store, store.claim().value(), *storage);
+    ASSERT_EQ(one.next(row).rows, 1u);
+    load(store, store.claim().value(), *storage);  // ahead
+    ASSERT_EQ(other.next(rows).rows, 0u);
+    while (reads() < 8 + 1 + 16) load(store, store.claim().value(), *storage);
+    ASSERT_EQ(other.next(rows).rows, 16u);
+    ASSERT_EQ(other.next(row).rows, 0u);
+    store.walk_to(rows.size());
+    EXPECT_EQ(load_all(), 8u + 8u + 16u + 8u);
+    EXPECT_EQ(other.next(row).rows, 0u);
+    store.filled_to(rows.size());
+    EXPECT_EQ(load_all(), 8u + 8u + 16u + 16u + 8u);  // also half of a further group
+    EXPECT_EQ(other.next(row).rows, 1u);
+  }
+  store.filled_to(UINT64_MAX);
+  storage->stop();
+}
+
 TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
   RandomSource random(51);
   const std::uint64_t count = Cases{.sanitized = 20, .some = 100, .all = 2000}.count();
