@@ -95,6 +95,7 @@ class Trainer {
     dovetail::ReaderOptions options = settings_.reader();
     options.registration = dovetail::Registration::off;
     options.start = {.epoch = epoch, .step = 0};
+    options.epochs = epoch + 1;
     auto reader = dovetail::BatchReader::open(dataset_, options).value();
     for (std::uint32_t step = 0; step < settings_.check; ++step) {
       const std::optional<dovetail::Batch> batch = reader.next().value();

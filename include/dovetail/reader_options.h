@@ -67,10 +67,8 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// dataset and order. World, batch, replicas and lanes may differ, see `Plan::resume`.
   /// `State::options` returns options that fit.
   std::optional<State> state = {};
-  /// Epochs to read, counted from the first one read. 0 (default) continues for ever. After the
-  /// last epoch, every call gives the end.
-  /// A job of E epochs that continues a `state` sets E - state->epoch. If that is 0 the job is over:
-  /// open no reader. In Python `epochs=` is E itself.
+  /// The reader ends before this epoch, wherever it begins; every later call gives the end. So a
+  /// job that resumes gives the same number. 0 (default) continues for ever.
   std::uint32_t epochs = 0;
   OnDamage on_damage = OnDamage::fail;
   OnHungRead on_hung_read = OnHungRead::wait;

@@ -97,7 +97,7 @@ void close_all_readers() {
 }
 
 PyReader::PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap> map)
-    : dataset_(std::move(dataset)), options_(std::move(options)), map_(std::move(map)), end_epoch_(options_.epochs) {
+    : dataset_(std::move(dataset)), options_(std::move(options)), map_(std::move(map)) {
   options_.log = [log = log_](std::string_view line) { log->add(line); };
   try {
     reopen(options_);
@@ -114,11 +114,6 @@ PyReader::~PyReader() {
 }
 
 void PyReader::reopen(ReaderOptions options) {
-  const std::uint32_t begin = options.state.has_value() ? options.state->epoch : 0;
-  const bool ended = end_epoch_ != 0 && begin >= end_epoch_;
-  // Counted from the epoch in which the reader is opened.
-  options.epochs = ended ? 1 : end_epoch_ - (end_epoch_ == 0 ? 0 : begin);
-
   std::shared_ptr<BatchReader> reader = std::move(reader_);
   const Result<void> opened = [&]() -> Result<void> {
     const Marked moving(moving_);
@@ -153,7 +148,6 @@ void PyReader::reopen(ReaderOptions options) {
   failure_.reset();
   reader_ = std::move(reader);
   plan_ = reader_->plan();
-  ended_ = ended;
   note_open(reader_, log_);
   flush_log();
 }
@@ -196,7 +190,6 @@ py::object PyReader::next() {
     // may still lose it to a signal between this function's return and its caller.
     if (call_python(PyErr_CheckSignals) != 0) throw py::error_already_set();
     if (log_->some()) flush_log();
-    if (ended_) return py::none();
     std::optional<State> before;
     if (map_ != nullptr && map_->kept().dict()) before = reader->state();
     Result<std::optional<Batch>> batch = [&] {
@@ -251,9 +244,10 @@ void PyReader::raise(const Error& error) const {
 }
 
 void PyReader::need_epoch(std::uint32_t epoch) const {
-  if (end_epoch_ == 0 || epoch < end_epoch_) return;
-  refuse("epoch=" + std::to_string(epoch) + ": with epochs=" + std::to_string(end_epoch_) + " the last one is " +
-         std::to_string(end_epoch_ - 1));
+  const std::uint32_t end = options_.epochs;
+  if (end == 0 || epoch < end) return;
+  refuse("epoch=" + std::to_string(epoch) + ": with epochs=" + std::to_string(end) + " the last one is " +
+         std::to_string(end - 1));
 }
 
 State PyReader::state_at(Position to) const {
@@ -275,7 +269,7 @@ void PyReader::seek(Position to) {
   need_usable();
   // After a failure a reader may also move to its end once more, which is in no epoch.
   if (!failure_.has_value() || options_.state->position() != to) need_epoch(to.epoch);
-  const bool goes_on = !failure_.has_value() && !reader_->error().has_value() && !ended_;
+  const bool goes_on = !failure_.has_value() && !reader_->error().has_value();
   if (goes_on && reader_->state().position() == to) return;
   seek(state_at(to));
 }

@@ -87,13 +87,11 @@ class PyReader {
   Dataset dataset_;
   ReaderOptions options_;  // `state` is where the reader was opened; after a failure, its place
   std::shared_ptr<PyMap> map_;
-  std::uint32_t end_epoch_;  // the first epoch that is not read; 0 if there is no end
   std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
   std::shared_ptr<BatchReader> reader_;
   std::optional<Plan> plan_;  // of the reader, also if it could not be opened
   std::optional<Error> failure_;
   bool moving_ = false;
-  bool ended_ = false;  // no epoch is left to read
   bool closed_ = false;
   detail::ProcessMark process_;
 };

@@ -20,7 +20,7 @@ RankRows::RankRows(const ReaderSetup& setup, const FillRules& rules, ShardTable&
 Result<bool> RankRows::begin(FlightStart& flight) {
   if (epoch_ == nullptr) {
     const ReaderOptions& options = setup_.options;
-    if (last_epoch_ || (options.epochs != 0 && next_epoch_ - options.start.epoch == options.epochs)) return false;
+    if (last_epoch_ || (options.epochs != 0 && next_epoch_ >= options.epochs)) return false;
     DOVETAIL_TRY(begin_epoch());
   }
   flight.origin = epoch_->origin;

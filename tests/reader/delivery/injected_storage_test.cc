@@ -144,6 +144,7 @@ class RandomCase {
     options_.plan = draw_plan(world);
     options_.epochs = 1 + below(2);
     options_.start.epoch = below(3);
+    options_.epochs += options_.start.epoch;
     options_.oversize = Oversize::spill;
     options_.prefetch = 1 + below(4);
     options_.max_held = 1 + below(4);
@@ -170,7 +171,7 @@ class RandomCase {
     std::uint64_t read_ahead = 0;
     const std::unique_ptr<detail::RankReader> engine = open(read_ahead);
     const Position start = options_.state.has_value() ? options_.state->position() : options_.start;
-    for (std::uint32_t epoch = start.epoch; epoch < start.epoch + options_.epochs; ++epoch) {
+    for (std::uint32_t epoch = start.epoch; epoch < options_.epochs; ++epoch) {
       read_epoch(*engine, {epoch, epoch == start.epoch ? start.step : 0});
       if (::testing::Test::HasFatalFailure()) return true;
     }

@@ -24,6 +24,7 @@ TEST_F(ResumeTest, EveryStateOfAnEpochContinuesWithTheIdenticalRows) {
       options.plan.order = order;
       options.plan.lanes = 4;
       options.start.epoch = 3;
+      options.epochs = 4;
       BatchReader reader = BatchReader::open(dataset(), options).value();
       std::vector<State> states{reader.state()};
       Rows all;
@@ -198,6 +199,20 @@ TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
     }
     ASSERT_FALSE(resumed.next().value().has_value());
   }
+}
+
+TEST_F(ResumeTest, AJobThatResumesEndsWithTheSameEpoch) {
+  ReaderOptions options = this->options(0, 1, 400);
+  options.epochs = 2;
+  options.state = BatchReader::open(dataset(), options)->plan().state({1, 1}).value();
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  EXPECT_EQ(read_epoch(reader, kSampleShape).size(), 400u);
+  EXPECT_EQ(reader.state().position(), (Position{2, 0}));
+  EXPECT_FALSE(reader.next().value().has_value());
+  options.state = reader.state();
+  BatchReader over = BatchReader::open(dataset(), options).value();
+  EXPECT_FALSE(over.next().value().has_value());
+  EXPECT_EQ(over.state(), *options.state);
 }
 
 TEST_F(ResumeTest, TheLastEpochThatCanBeNumberedIsTheLast) {
