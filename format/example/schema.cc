@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "format/example/schema_fallback.h"
 #include "format/text/utf8.h"
@@ -49,6 +50,15 @@ std::string_view to_text(Dtype dtype) noexcept {
   constexpr std::string_view kTexts[] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
                                          "u64", "i64", "f16", "f32", "f64", "bytes"};
   return kTexts[static_cast<std::size_t>(dtype)];
+}
+
+void check_type(const Column& column, std::size_t bytes, bool is_float) {
+  const bool floats = column.dtype == Dtype::f32 || column.dtype == Dtype::f64;
+  if (bytes == dtype_bytes(column.dtype) && (is_float == floats || column.dtype == Dtype::f16)) return;
+  throw Exception(Error(Errc::invalid_option, "column \"" + column.name + "\": its values are " +
+                                                  std::string(to_text(column.dtype)) + ", not " +
+                                                  (is_float ? "floats" : "integers") + " of " + std::to_string(bytes) +
+                                                  (bytes == 1 ? " byte" : " bytes")));
 }
 
 std::optional<std::size_t> Schema::find(std::string_view name) const noexcept {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <dovetail/bytes.h>
@@ -48,9 +49,11 @@ struct DOVETAIL_EXPORT ColumnView {
   std::span<const std::int64_t> offsets;
   std::span<const std::int64_t> text_offsets;
 
-  /// All values, row after row. Needs: `T` is the type of the column's dtype.
+  /// All values, row after row. Errors: throws `Exception` with `invalid_option` if `T` is not the
+  /// type of the column's dtype; that of f16 is any of 2 bytes.
   template <class T>
-  std::span<const T> as() const noexcept {
+  std::span<const T> as() const {
+    if (column != nullptr) check_type(*column, sizeof(T), std::is_floating_point_v<T>);
     return {reinterpret_cast<const T*>(values.data()), values.size() / sizeof(T)};
   }
   /// Text `i`. Texts are numbered over all rows: row `i` of a ragged column has texts [offsets[i],

@@ -63,6 +63,10 @@ struct DOVETAIL_EXPORT Column {
   friend bool operator==(const Column&, const Column&) = default;
 };
 
+/// Throws `Exception` with `invalid_option` unless the values of a column have this size and are, or
+/// are not, floats. The values of f16 may be any type of 2 bytes.
+DOVETAIL_EXPORT void check_type(const Column& column, std::size_t bytes, bool is_float);
+
 /// The columns that the features of a record become. docs/columns.md shows the text form and the
 /// rules.
 struct DOVETAIL_EXPORT Schema {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <dovetail/bytes.h>
@@ -35,10 +36,11 @@ class DOVETAIL_EXPORT RowWriter {
   /// Memory of a row of fixed size, in the slot itself. Counts as set: write all of it, since it
   /// holds bytes of other batches. Empty for a ragged column and for texts.
   std::span<std::byte> bytes(std::size_t column) noexcept;
-  /// The same as values. Needs: `T` is the type of the column's dtype.
+  /// The same as values. Errors: as `ColumnView::as`; an exception rejects the record.
   template <class T>
-  std::span<T> values(std::size_t column) noexcept {
+  std::span<T> values(std::size_t column) {
     const std::span<std::byte> row = bytes(column);
+    if (!row.empty()) check_type(schema().columns[column], sizeof(T), std::is_floating_point_v<T>);
     return {reinterpret_cast<T*>(row.data()), row.size() / sizeof(T)};
   }
 

@@ -3,10 +3,14 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <dovetail/columns.h>
 
 #include "format/example/half.h"
 #include "format/example/schema_fallback.h"
@@ -216,6 +220,36 @@ TEST(SchemaTest, FallbacksLieInMemoryAsTheirDtype) {
   EXPECT_EQ(value("a:f16=1"), 0x3C00u);
   EXPECT_EQ(value("a:f32=1"), 0x3F800000u);
   EXPECT_EQ(value("a:f64=1"), std::bit_cast<std::uint64_t>(1.0));
+}
+
+TEST(SchemaTest, ValuesAreGivenAsTheirOwnTypeOnly) {
+  const Column label{.name = "label", .dtype = Dtype::i64};
+  const std::vector<std::byte> values(64);
+  const ColumnView view{.column = &label, .values = values};
+  EXPECT_EQ(view.as<std::int64_t>().size(), 8u);
+  EXPECT_EQ(view.as<std::uint64_t>().size(), 8u);
+  try {
+    (void)view.as<int>();
+    FAIL() << "twice as many labels, every second one 0";
+  } catch (const Exception& refused) {
+    EXPECT_EQ(refused.error().code(), Errc::invalid_option);
+    EXPECT_EQ(refused.error().detail(), "column \"label\": its values are i64, not integers of 4 bytes");
+  }
+  EXPECT_THROW((void)view.as<double>(), Exception);
+  const auto fits = [](Dtype dtype, std::size_t bytes, bool is_float) {
+    try {
+      check_type({.name = "x", .dtype = dtype}, bytes, is_float);
+      return true;
+    } catch (const Exception&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(fits(Dtype::f32, 4, true));
+  EXPECT_FALSE(fits(Dtype::f32, 4, false));
+  EXPECT_FALSE(fits(Dtype::f64, 4, true));
+  EXPECT_TRUE(fits(Dtype::f16, 2, false));
+  EXPECT_TRUE(fits(Dtype::f16, 2, true));
+  EXPECT_TRUE(fits(Dtype::bytes, 1, false));
 }
 
 TEST(SchemaTest, NamesPickColumns) {

@@ -24,8 +24,8 @@ std::pair<std::int64_t, std::size_t> labels_and_tokens(const std::string& path) 
   auto reader = dovetail::BatchReader::open(dataset, options).value();
   std::pair<std::int64_t, std::size_t> sums;
   for (const dovetail::Batch& batch : reader.epoch()) {
-    for (const std::int64_t label : batch.column("label")->as<std::int64_t>()) sums.first += label;
-    sums.second += batch.column("tokens")->as<std::int32_t>().size();
+    for (const std::int64_t label : batch.column("label").value().as<std::int64_t>()) sums.first += label;
+    sums.second += batch.column("tokens").value().as<std::int32_t>().size();
   }
   return sums;
 }

@@ -28,7 +28,7 @@ double sum_of_products(const std::string& path) {
   auto reader = dovetail::BatchReader::open(path, options).value();
   double sum = 0;
   for (const dovetail::Batch& batch : reader.epoch()) {
-    for (const float product : batch.column("product")->as<float>()) sum += product;
+    for (const float product : batch.column("product").value().as<float>()) sum += product;
   }
   return sum;
 }
