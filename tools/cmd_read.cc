@@ -219,7 +219,7 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
   arguments.reader.plan = request.options;
   arguments.reader.state = request.state;
   arguments.reader.start.epoch = arguments.epoch.value_or(0);
-  arguments.reader.epochs = 1;
+  arguments.reader.epochs = (request.state ? request.state->epoch : arguments.reader.start.epoch) + 1;
   DOVETAIL_ASSIGN(std::optional<Schema> columns, columns_of(dataset, arguments.columns));
   arguments.reader.columns = std::move(columns);
   DOVETAIL_ASSIGN(BatchReader reader, BatchReader::open(dataset, arguments.reader));

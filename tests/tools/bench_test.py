@@ -82,6 +82,14 @@ class BenchTest(CommandTest):
         found = run_json("bench", file, "--seconds", 1)
         self.assertGreater(found["bare_walk"]["bytes_per_second"], 0)
 
+    def test_the_rest_of_the_epoch_of_a_state_is_measured(self):
+        state = self.path("state")
+        run_good("read", self.dataset, *READ, "--epoch", 1, "--steps", 150, "--state-out", state)
+        found = run_json("bench", self.dataset, "--seconds", 1, "--batch", 10, "--from-state", state)
+        for name in ("first_pass", "second_pass"):
+            self.assertGreater(found[name]["batches"], 0)
+        self.assertLessEqual(found["first_pass"]["batches"], 50)
+
     # Which part takes most of the time is a matter of the machine: tests of verdicts have reports of their own.
     def test_parts_are_those_of_the_data(self):
         text = [b"%0400d" % i for i in range(20000)]

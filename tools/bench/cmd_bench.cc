@@ -119,10 +119,10 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   reader.ranks.world = request.options.world;
   reader.plan = request.options;
   reader.state = request.state;
-  reader.epochs = 1;
   DOVETAIL_ASSIGN(std::optional<Schema> columns, columns_of(dataset, arguments.columns));
   reader.columns = std::move(columns);
   const Position start = plan.start();
+  reader.epochs = start.epoch + 1;
   DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(start.epoch));
   if (steps == start.step) {
     return Error(Errc::empty_input, "the state is at the end of its epoch, so no step is left; give an earlier state");
