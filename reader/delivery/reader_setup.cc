@@ -231,6 +231,11 @@ Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
     return out_of_range("start.step", options.start.step, epoch + " has " + format::count_of(steps, "step"));
   }
   const std::uint64_t left = steps - options.start.step;
+  if (options.replay > 0 && options.epochs != 0 && options.start.epoch >= options.epochs) {
+    return out_of_range(
+        "replay", options.replay,
+        "the reader ends before " + epoch + ", as epochs = " + std::to_string(options.epochs) + " asks");
+  }
   if (options.replay > left) {
     return out_of_range(
         "replay", options.replay,

@@ -110,6 +110,12 @@ TEST_F(ReplayTest, MoreStepsThanAreLeftAreRefused) {
   ASSERT_THAT(reader, Fails(Errc::invalid_option).saying("15 steps left"));
 }
 
+TEST_F(ReplayTest, StepsBehindTheLastEpochAreRefused) {
+  ReaderOptions asked = options(2);
+  asked.start.epoch = 1;  // of a reader that ends before it; nothing would ever come
+  EXPECT_THAT(BatchReader::open(dataset_, asked), Fails(Errc::invalid_option).saying("ends before epoch 1, as epochs"));
+}
+
 TEST_F(ReplayTest, MoreThanTheBudgetHoldsIsRefused) {
   ReaderOptions asked = options(20);
   asked.memory_bytes = 32 << 10;
