@@ -76,7 +76,7 @@ class DOVETAIL_EXPORT Batch {
   }
   /// The planned record of each row, even if it is damaged; `kNoId` if none is planned. The id of a
   /// record is its place in the dataset, from 0, in the order of writing (`Dataset::locate`). A
-  /// name of yours belongs into the record.
+  /// name of yours belongs in the record.
   std::span<const std::uint64_t> ids() const noexcept { return part<std::uint64_t>(layout().ids, rows_); }
   std::span<const RowStatus> status() const noexcept { return part<RowStatus>(layout().status, rows_); }
   ByteView values() const noexcept;
