@@ -126,7 +126,7 @@ Result<void> Spill::flush() {
     if (bucket.buffer.size() > kChunkHeader) {
       DOVETAIL_TRY(write_chunk(bucket, {}));
     }
-    bucket.buffer = {};
+    bucket.buffer = std::vector<std::byte>();  // `= {}` would keep its memory
   }
   return {};
 }

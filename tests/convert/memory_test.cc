@@ -10,6 +10,7 @@
 
 #include <dovetail/convert.h>
 
+#include "convert/spill.h"
 #include "tests/convert/source_fixture.h"
 #include "tests/support/fails.h"
 #include "tests/support/replaced_new.h"
@@ -98,6 +99,17 @@ TEST_F(MemoryTest, OfALargeRecordIsNotKeptByATfrecordFile) {
   const std::size_t before = allocated_bytes();
   ASSERT_TRUE(output.append(as_bytes(std::string(32 * kMiB, 'x'))));
   EXPECT_LT(allocated_bytes(), before + 4 * kMiB);
+}
+
+TEST_F(MemoryTest, OfAShuffleHasNoBuffersOnceAllRecordsAreSpilled) {
+  constexpr std::size_t kBuckets = 8;
+  const auto folder = detail::OutputFolder::open(folder_.path()).value();
+  const std::size_t before = allocated_bytes();
+  const auto spill = detail::Spill::create(*folder, kBuckets, kBuckets * kMiB).value();
+  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) spill->add(bucket, {}, as_bytes("record")).value();
+  EXPECT_GE(allocated_bytes(), before + kBuckets * kMiB);
+  spill->flush().value();
+  EXPECT_LT(allocated_bytes(), before + kMiB) << "what reads the buckets needs the memory";
 }
 
 TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {
