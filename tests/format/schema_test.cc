@@ -225,7 +225,9 @@ TEST(SchemaTest, FallbacksLieInMemoryAsTheirDtype) {
 TEST(SchemaTest, ValuesAreGivenAsTheirOwnTypeOnly) {
   const Column label{.name = "label", .dtype = Dtype::i64};
   const std::vector<std::byte> values(64);
-  const ColumnView view{.column = &label, .values = values};
+  ColumnView view;
+  view.column = &label;
+  view.values = values;
   EXPECT_EQ(view.as<std::int64_t>().size(), 8u);
   EXPECT_EQ(view.as<std::uint64_t>().size(), 8u);
   try {
