@@ -202,7 +202,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
   const ReaderSetup setup_;
   const std::shared_ptr<ReadyQueue> queue_;
-  const FillRules rules_;
+  End end_;
+  const FillRules rules_;  // refers to `end_`
   DamageLog damage_;
   ShardTable shards_;
   RunStore store_;
@@ -220,7 +221,6 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   ReaderStats tally_;
   std::unordered_map<std::uint32_t, ShardReads> waited_;  // by shard; `mean` is the sum
   std::uint32_t to_replay_ = 0;                           // batches that the queue has to repeat
-  End end_;
 };
 
 }  // namespace dovetail::detail
