@@ -133,6 +133,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   writer_options.codec = shard->codec();
   writer_options.run_records = shard->run_records();
   writer_options.shard_number = shard->shard_number();
+  writer_options.check_schema = false;  // what was written once comes back
   if (shard->metadata()) {
     if (auto kept = detail::keep_metadata(*shard->metadata(), writer_options); !kept) {
       detail::tell_region(unknown_schema(source, kept.error()), options.most_regions, report);
@@ -184,6 +185,7 @@ class DatasetRecovery {
     DOVETAIL_TRY(find_facts());
     options.shard.codec = facts_.codec.value_or(Codec::none);
     options.shard.run_records = facts_.run_records;
+    options.shard.check_schema = false;  // what was written once comes back
     if (facts_.metadata) {
       if (auto kept = detail::keep_metadata(*facts_.metadata, options.shard); !kept) {
         lose(unknown_schema(listing_.shards.front().path, kept.error()));

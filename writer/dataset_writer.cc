@@ -56,7 +56,7 @@ class DatasetWriter::Impl {
 
   Result<void> append(ByteView record) {
     if (!is_open()) return stop_reason();
-    if (auto ok = detail::check_record_size(options_.shard, records_, record.size()); !ok) {
+    if (auto ok = detail::check_record(options_.shard, records_, record); !ok) {
       return ok.error().in_file(target_);
     }
     return guarded([&] { return append_in_order(record); });

@@ -25,7 +25,7 @@ class RecordWriter::Impl {
 
   Result<void> append(ByteView record) {
     if (!is_open()) return stop_reason();
-    if (auto ok = detail::check_record_size(options_, records_, record.size()); !ok) {
+    if (auto ok = detail::check_record(options_, records_, record); !ok) {
       return ok.error().in_file(path_);
     }
     DOVETAIL_TRY(guarded([&] { return cutter_.append(record); }));

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/writer_options.h"
 
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include <dovetail/columns.h>
+
+#include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/text/utf8.h"
 #include "format/try.h"
 
 namespace dovetail::detail {
@@ -9,6 +17,23 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint32_t kMaxCodecLevel = 19;
+constexpr std::size_t kMostSchemaShown = 200;
+
+/// Decodes the first record to the columns of the schema, as a reader will.
+Result<void> check_fit(const Schema& schema, ByteView record) {
+  return guard_memory("", [&]() -> Result<void> {
+    DOVETAIL_ASSIGN(ColumnDecoder decoder, ColumnDecoder::make(schema));
+    const auto bytes = static_cast<std::size_t>(decoder.fixed_bytes(1));
+    const auto slab = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    DOVETAIL_TRY(decoder.begin(1, {slab.get(), bytes}));
+    const Result<void> added = decoder.add(0, record);
+    if (added) return {};
+    constexpr std::string_view kRow = "row";  // its errors begin with it: "row 0, column ..."
+    return Error(Errc::invalid_option, "schema = " + format::shortened(to_text(schema), kMostSchemaShown) + ": record" +
+                                           added.error().detail().substr(kRow.size()) +
+                                           "; check_schema = false stores it all the same");
+  });
+}
 
 }  // namespace
 
@@ -46,11 +71,13 @@ Result<void> validate(const DatasetWriterOptions& options) {
   return check_range("encode_threads", options.encode_threads, 0, kMaxThreads);
 }
 
-Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes) {
-  if (bytes <= options.max_record_bytes) return {};
-  return Error(Errc::record_too_large,
-               "record " + std::to_string(record) + " has " + std::to_string(bytes) +
-                   " bytes; the limit is max_record_bytes = " + std::to_string(options.max_record_bytes));
+Result<void> check_record(const WriterOptions& options, std::uint64_t number, ByteView record) {
+  if (record.size() > options.max_record_bytes) {
+    return Error(Errc::record_too_large,
+                 "record " + std::to_string(number) + " has " + std::to_string(record.size()) +
+                     " bytes; the limit is max_record_bytes = " + std::to_string(options.max_record_bytes));
+  }
+  return number == 0 && options.schema && options.check_schema ? check_fit(*options.schema, record) : Result<void>();
 }
 
 format::Metadata make_metadata(const WriterOptions& options) {

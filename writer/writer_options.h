@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <dovetail/bytes.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/error.h>
 #include <dovetail/record_writer.h>
@@ -21,8 +22,11 @@ Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t le
 Result<void> validate(const WriterOptions& options);
 Result<void> validate(const DatasetWriterOptions& options);
 
-/// Errors: `record_too_large` if a record exceeds the writer's limit.
-Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes);
+/// Checks what a writer takes as its record `number`. Only the first one is checked against the
+/// schema, so others cost nothing.
+/// Errors: `record_too_large` if it exceeds the writer's limit, `invalid_option` if it does not fit
+///         the schema.
+Result<void> check_record(const WriterOptions& options, std::uint64_t number, ByteView record);
 
 /// Returns the metadata block of a shard.
 format::Metadata make_metadata(const WriterOptions& options);

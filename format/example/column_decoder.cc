@@ -103,7 +103,8 @@ class ExpectedName {
 };
 
 constexpr std::string_view kJson = "JSON";
-constexpr const char* kTransformAdvice = "; to compute this column, give map= (in C++ ReaderOptions::transform)";
+constexpr const char* kTransformAdvice =
+    "; to compute this column, give the reader map= (in C++ ReaderOptions::transform)";
 
 /// Returns "JSON" or "text" if people can read the record. Returns an empty string for other bytes.
 std::string_view readable(std::string_view record) noexcept {

@@ -40,8 +40,8 @@ struct DOVETAIL_EXPORT WriterOptions {
   std::uint32_t shard_number = 0;
   /// Free text that describes a record, such as "tf.train.Example".
   std::string record_type = {};
-  /// Columns that the features of a record become, kept in the metadata block. Records are not
-  /// checked against it.
+  /// Columns that the features of a record become, kept in the metadata block. `check_schema` below
+  /// checks the first record against it.
   std::optional<Schema> schema = {};
   /// The user's key-value pairs, kept in the metadata block; at most 16 MiB in total.
   std::map<std::string, std::string> metadata = {};
@@ -50,6 +50,9 @@ struct DOVETAIL_EXPORT WriterOptions {
 
   /// Longest accepted record in bytes. Default and limit of the format: 4 GiB - 1.
   std::uint32_t max_record_bytes = 0xFFFFFFFFu;
+  /// Whether the first record of a `RecordWriter` or `DatasetWriter` must fit `schema`, as a reader
+  /// of all its columns needs it. Later records are not checked.
+  bool check_schema = true;
   /// Replaces an existing file. Otherwise an existing file is an error.
   bool overwrite = false;
 };
@@ -66,8 +69,8 @@ struct DOVETAIL_EXPORT WriterOptions {
 /// Ownership: `append` copies the record.
 /// Threads:   none; one thread at a time.
 /// Errors:    the first failure is final: it removes the partial file, and every later call returns
-///            it again. A record refused for its size is not a failure of the writer; the next one
-///            may be appended.
+///            it again. A record refused for its size or its features is not a failure of the writer;
+///            the next one may be appended.
 /// Cost:      memory for one block, or for less than 16 MiB or `run_bytes` while the run length is
 ///            chosen.
 class DOVETAIL_EXPORT RecordWriter {
@@ -79,7 +82,8 @@ class DOVETAIL_EXPORT RecordWriter {
   RecordWriter& operator=(RecordWriter&&) noexcept;
   ~RecordWriter();
 
-  /// Adds one record, which may be empty. Errors: `record_too_large`, `closed`, a failed write.
+  /// Adds one record, which may be empty. Errors: `record_too_large`, `closed`, a failed write;
+  /// `invalid_option` for a first record that does not fit `WriterOptions::schema`.
   Result<void> append(ByteView record);
   /// Adds the bytes of a text, which need not be UTF-8.
   Result<void> append(Text auto&& record) { return append(as_bytes(record)); }

@@ -230,7 +230,7 @@ class Writer:
     def __init__(self, path: _Path, *, codec: Optional[str] = "snappy", codec_level: Optional[int] = 3,
                  block_bytes: Optional[int] = 65536, run_bytes: Optional[int] = 65536, run_records: Optional[int] = 0,
                  dataset_id: Optional[str] = None, shard_number: Optional[int] = 0, record_type: Optional[str] = None,
-                 schema: Optional[str] = None,
+                 schema: Optional[str] = None, check_schema: Optional[bool] = True,
                  metadata: Optional[dict[str, str]] = None, max_record_bytes: Optional[int] = 4294967295,
                  overwrite: Optional[bool] = False) -> None: ...
     def append(self, record: _Bytes) -> None: ...
@@ -250,7 +250,8 @@ class DatasetWriter:
                  codec: Optional[str] = "snappy", codec_level: Optional[int] = 3, block_bytes: Optional[int] = 65536,
                  run_bytes: Optional[int] = 65536, run_records: Optional[int] = 0,
                  dataset_id: Optional[str] = None, record_type: Optional[str] = None,
-                 schema: Optional[str] = None, metadata: Optional[dict[str, str]] = None,
+                 schema: Optional[str] = None, check_schema: Optional[bool] = True,
+                 metadata: Optional[dict[str, str]] = None,
                  max_record_bytes: Optional[int] = 4294967295, overwrite: Optional[bool] = False) -> None: ...
     def append(self, record: _Bytes) -> None: ...
     def extend(self, records: Iterable[_Bytes]) -> None: ...

@@ -61,6 +61,7 @@ constexpr OptionSetter<WriterOptions> kPackingSetters[] = {
 /// A dataset numbers its shards itself.
 constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"shard_number", set_field<&WriterOptions::shard_number>},
+    {"check_schema", set_field<&WriterOptions::check_schema>},
 };
 
 constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
@@ -68,6 +69,7 @@ constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
     {"shards", set_field<&DatasetWriterOptions::shards>},
     {"expected_records", set_field<&DatasetWriterOptions::expected_records>},
     {"encode_threads", set_field<&DatasetWriterOptions::encode_threads>},
+    {"check_schema", set_field<&DatasetWriterOptions::shard, &WriterOptions::check_schema>},
 };
 
 }  // namespace

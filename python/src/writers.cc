@@ -194,6 +194,7 @@ Args:
     path: of the file.
     shard_number: of the dataset.
     schema: the columns that features become.
+    check_schema: whether the first record must fit the schema.
 )";
 
 constexpr const char* kWriterErrors = R"(
@@ -213,6 +214,7 @@ Args:
     expected_records: how many records the shards share.
     encode_threads: that compress; 0 uses all cores.
     schema: the columns that features become, for `Reader(columns=True)`.
+    check_schema: whether the first record must fit the schema. Later records are not checked.
 )";
 
 template <class Writer>
@@ -221,7 +223,7 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* doc) {
   return py::class_<Bound>(module, kClass<Writer>, with_packing_doc(doc, kWriterErrors).c_str())
       .def(
           "append", &Bound::append, py::arg("record"),
-          R"(Adds one record, which may be empty. Errors: TypeError unless it is bytes-like, UsageError above max_record_bytes.)")
+          R"(Adds one record, which may be empty. Errors: TypeError unless it is bytes-like, UsageError above max_record_bytes or if the first one does not fit schema.)")
       .def("extend", &Bound::extend, py::arg("records"),
            R"(Adds the records of an iterable. If that raises, the records before it stay added.)")
       .def("abandon", &Bound::abandon, R"(Removes what was written.)")

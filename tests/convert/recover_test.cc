@@ -50,7 +50,8 @@ DatasetInfo write_dataset(const std::string& folder, const std::vector<Records>&
                                          .run_records = 16,
                                          .record_type = "sample",
                                          .schema = parse_schema("label: i64\n").value(),
-                                         .metadata = {{"wood", "oak"}}}};
+                                         .metadata = {{"wood", "oak"}},
+                                         .check_schema = false}};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (const Records& records : shards) {
     for (const std::string& record : records) writer.append(as_bytes(record)).value();

@@ -260,7 +260,7 @@ TEST(ColumnsTest, AMissingFeatureIsAnErrorWithThoseThereAreAndAFallbackThatMends
     EXPECT_THAT(error.detail(), HasSubstr("the record has no such feature, only \"image\" (bytes_list), \"label\" "
                                           "(int64_list), \"line\nbreak\" (int64_list), \"" +
                                           std::string(100, 'n') +
-                                          "...\" (none); to compute this column, give map= (in C++ "
+                                          "...\" (none); to compute this column, give the reader map= (in C++ "
                                           "ReaderOptions::transform); with a fallback, such as " +
                                           mended + ", rows get that instead"));
     EXPECT_THAT(error.to_string(), Not(HasSubstr("\n")));

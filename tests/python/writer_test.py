@@ -190,7 +190,7 @@ class WriterTest(ModuleTest):
         records = make_records(500, 2)
         with dovetail.Writer(self.path("a.dvt"), codec="none", run_records=32, block_bytes=2048, dataset_id=identity,
                              shard_number=7, record_type="thing", metadata={"who": "me", "\u00e9": "\u00fc"},
-                             max_record_bytes=300, schema="x:i64") as writer:
+                             max_record_bytes=300, schema="x:i64", check_schema=False) as writer:
             writer.extend(records)
             with self.assertRaises(dovetail.UsageError) as caught:
                 writer.append(bytes(301))
@@ -202,6 +202,14 @@ class WriterTest(ModuleTest):
                          {"who": "me", "\u00e9": "\u00fc"})
         self.assertEqual((about["info"].records, about["info"].run_records), (500, 32))
         self.assertEqual(self.written(), records)
+
+    def test_the_first_record_must_fit_the_schema(self):
+        with dovetail.DatasetWriter(self.path("many"), schema="x:i64, y:f32=0") as writer:
+            refused = 'schema = x:i64, y:f32=0: record 0, column "x": float_list'
+            with self.assertRaisesRegex(dovetail.UsageError, refused):
+                writer.append(dovetail.example(x=1.5))
+            writer.extend([dovetail.example(x=1), b"unchecked"])
+        self.assertEqual(self.written("many"), [dovetail.example(x=1), b"unchecked"])
 
     def test_codecs(self):
         records = [b"%d of many " % i * 40 for i in range(500)]

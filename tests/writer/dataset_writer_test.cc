@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/example/example_encoder.h"
 #include "format/layout.h"
 #include "tests/support/decoded_shards.h"
 #include "tests/support/fails.h"
@@ -22,6 +23,15 @@ namespace dovetail::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// An Example with one feature.
+std::string int_example(std::string_view name, const std::vector<std::int64_t>& values) {
+  format::ExampleEncoder encoder;
+  encoder.add_ints(name, values);
+  std::vector<std::byte> record;
+  encoder.encode(record).value();
+  return std::string(as_chars(record));
+}
 
 class DatasetWriterTest : public FolderTest {
  protected:
@@ -208,6 +218,35 @@ TEST_F(DatasetWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   append(writer, {"abc"});
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(read_dataset(data_).records, ElementsAre("abc"));
+}
+
+TEST_F(DatasetWriterTest, RefusesAFirstRecordThatDoesNotFitTheSchemaAndGoesOn) {
+  const std::string fits = int_example("label", {7});
+  const std::string other = int_example("label", {7, 8});
+  DatasetWriterOptions typed = options();
+  typed.shard.schema = parse_schema("label:i64, weight:f32=1, tokens:i32[*]=[]").value();
+  DatasetWriter writer = create(typed);
+  EXPECT_THAT(writer.append(other), Fails(Errc::invalid_option)
+                                        .of(ErrorKind::usage)
+                                        .in(data_)
+                                        .saying("schema = label:i64, weight:f32=1, tokens:i32[*]=[]: record 0, column "
+                                                "\"label\": 2 values, expected 1")
+                                        .saying("check_schema = false"));
+  EXPECT_THAT(writer.append(int_example("labels", {7})),
+              Fails(Errc::invalid_option).saying("record 0, column \"label\": the record has no such feature"));
+  EXPECT_THAT(writer.append(as_bytes("text")), Fails(Errc::invalid_option).saying("record 0: the record is text"));
+  EXPECT_EQ(writer.records(), 0u);
+  append(writer, {fits, other});  // only the first is checked
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre(fits, other));
+}
+
+TEST_F(DatasetWriterTest, StoresASchemaUncheckedWhereAsked) {
+  DatasetWriterOptions unchecked = options();
+  unchecked.shard.schema = parse_schema("label:i64").value();
+  unchecked.shard.check_schema = false;
+  write({"text"}, unchecked);
+  EXPECT_THAT(read_dataset(data_).records, ElementsAre("text"));
 }
 
 TEST_F(DatasetWriterTest, ShowsNothingUnderTheNameOfTheTargetBeforeTheEnd) {

@@ -74,7 +74,8 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
                 .shard_number = 77,
                 .record_type = "letters",
                 .schema = parse_schema("label:i64,image:u8[4]").value(),
-                .metadata = {{"colour", "blue"}, {"", "no key"}}});
+                .metadata = {{"colour", "blue"}, {"", "no key"}},
+                .check_schema = false});
   const DecodedShard shard = read();
   EXPECT_EQ(shard.header.dataset_id, id_);
   EXPECT_EQ(shard.header.shard_number, 77u);
@@ -82,6 +83,14 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
   EXPECT_THAT(shard.metadata.writer, StartsWith("dovetail "));
   EXPECT_EQ(shard.metadata.user.size(), 2u);
   EXPECT_EQ(shard.metadata.schema, "label:i64, image:u8[4]");
+}
+
+TEST_F(RecordWriterTest, RefusesAFirstRecordThatDoesNotFitTheSchema) {
+  RecordWriter writer = RecordWriter::create(folder_ / "s.dvt", {.schema = parse_schema("label:i64").value()}).value();
+  EXPECT_THAT(
+      writer.append(R"({"label": 7})"),
+      Fails(Errc::invalid_option).in(folder_ / "s.dvt").saying("schema = label:i64: record 0: the record is JSON"));
+  EXPECT_EQ(writer.records(), 0u);
 }
 
 TEST_F(RecordWriterTest, RefusesASchemaThatContradictsItself) {
