@@ -26,9 +26,9 @@ using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, 
 /// integers, strings bytes. Other numbers become doubles, infinite beyond the range of a float.
 /// Only whole numbers from 2^63 to 2^64 - 1, mostly hashes and ids, become bytes: their digits,
 /// which a double would round.
-/// A list becomes a list of one of these kinds if all its values have that kind. Any other list
-/// becomes bytes, its text in JSON. null counts as missing, and so does an empty list, whose kind
-/// is unknown. Of equal names in one object, the last counts.
+/// A list becomes a list of one of these kinds if all its values have that kind, of floats if they
+/// are integers and floats. Any other list becomes bytes, its text in JSON. null counts as missing,
+/// and so does an empty list. Of equal names in one object, the last counts.
 /// Errors: `malformed_input` without file and offset, before the first call of `add`, if member
 ///         `b` of `a` and another member are both named `a.b`, or if the name of a nested member
 ///         is too long.

@@ -107,9 +107,9 @@ struct FeaturesReport {
   /// Other records that are JSON objects, including empty ones. Members are features; `outer.inner`
   /// is a member of a member. Whole numbers of int64, true and false are ints. Whole numbers from
   /// 2^63 to 2^64 - 1 are bytes: their digits. Other numbers are floats, with the precision of a
-  /// double. Strings are bytes. Lists of one of these have its kind; other lists are bytes: their
-  /// text. null and [] count as missing. Of equal names in one object the last counts. An object
-  /// with `a.b` beside `{"a": {"b": ...}}` is not one of these records.
+  /// double. Strings are bytes. Lists of one of these have its kind, of integers and floats that of
+  /// floats; other lists are bytes: their text. null and [] count as missing. Of equal names in one
+  /// object the last counts. `a.b` beside `{"a": {"b": ...}}` makes a record none of these.
   std::uint64_t json_objects = 0;
   /// Why the first record that is neither is not counted; names its id.
   std::optional<Error> first_other;

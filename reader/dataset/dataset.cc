@@ -148,6 +148,11 @@ Result<ShardList> from_manifest(std::string folder, const std::string& name, boo
   return ShardList{std::move(folder), true, std::move(shards)};
 }
 
+Error with_advice(const Error& error, const char* advice) {
+  const Error advised(error.code(), error.detail() + advice);
+  return error.offset() ? advised.at(error.path(), *error.offset()) : advised.in_file(error.path());
+}
+
 Result<ShardList> list_shards(const std::string& path, const DatasetOptions& options) {
   DOVETAIL_ASSIGN(auto listing, detail::list_dataset(path));
   if (listing.kind == detail::Listing::Kind::file) {
@@ -157,10 +162,12 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
     if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);
     if (metadata.record_type == format::kPartRecordType) return detail::is_part_manifest(path);
     if (!detail::is_manifest(metadata)) return ShardList{std::move(listing.folder), false, {shard->info()}};
-    listing.kind = detail::Listing::Kind::manifest;
+    return from_manifest(std::move(listing.folder), listing.names.front(), options.allow_outside);
   }
   if (listing.kind == detail::Listing::Kind::manifest) {
-    return from_manifest(std::move(listing.folder), listing.names.front(), options.allow_outside);
+    auto list = from_manifest(std::move(listing.folder), listing.names.front(), options.allow_outside);
+    if (list || list.error().kind() != ErrorKind::damaged) return list;
+    return with_advice(list.error(), "; the shards may be good: `dovetail recover` makes a new dataset of them");
   }
   DOVETAIL_ASSIGN(auto infos, read_infos(listing, options.threads));
   if (listing.kind == detail::Listing::Kind::files) {

@@ -219,13 +219,14 @@ Result<void> verify_sidecar(const std::string& path, const DamageSink& damaged) 
 }  // namespace
 
 LostRange as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end) {
-  std::string reason = error.code().message();
-  if (!error.detail().empty()) reason += ": " + error.detail();
+  // The error may be of another file, such as the index of a TFRecord.
+  const bool of_file = error.path().empty() || error.path() == file;
+  const std::string what = error.code().message() + (error.detail().empty() ? "" : ": " + error.detail());
   return LostRange{.file = file,
-                   .offset = error.offset().value_or(0),
+                   .offset = of_file ? error.offset().value_or(0) : 0,
                    .first_record = first,
                    .end_record = end,
-                   .reason = std::move(reason)};
+                   .reason = of_file ? what : error.to_string()};
 }
 
 Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged) {

@@ -240,7 +240,7 @@ Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, st
   // Up to half of the added memory goes to slots.
   const std::string help = (runs_fit > 0 ? "open_runs = " + std::to_string(runs_fit) + " fits; or " : "") +
                            "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
-                           ", lower pool, or pack with fewer --run-records";
+                           ", lower pool, or pack with a lower run_records";
   if (refused) return Error(Errc::budget_too_small, what + help);
   return what + "too little for read-ahead; " + help;
 }

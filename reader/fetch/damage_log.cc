@@ -6,6 +6,8 @@
 
 #include <boost/system/errc.hpp>
 
+#include "reader/dataset/shard_verifier.h"
+
 namespace dovetail::detail {
 
 bool is_no_damage(const Error& error) {
@@ -38,11 +40,7 @@ void DamageLog::note_unfit(std::uint64_t id, const Loss& loss) {
 }
 
 void DamageLog::add_locked(const Loss& loss) {
-  ranges_.push_back({.file = dataset_.shard_path(loss.shard),
-                     .offset = loss.error.offset().value_or(0),
-                     .first_record = loss.first_record,
-                     .end_record = loss.end_record,
-                     .reason = loss.error.to_string()});
+  ranges_.push_back(as_damage(loss.error, dataset_.shard_path(loss.shard), loss.first_record, loss.end_record));
 }
 
 void DamageLog::log_locked(std::string line) {

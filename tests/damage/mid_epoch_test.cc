@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dovetail/batch_reader.h>
@@ -293,6 +294,7 @@ class Rank {
     }
     for (const LostRange& range : stats.damaged) {
       EXPECT_FALSE(range.reason.empty());
+      EXPECT_THAT(range.reason, ::testing::Not(::testing::HasSubstr(range.file)));
       EXPECT_TRUE(is_harmed(range.file)) << range.file;
     }
   }

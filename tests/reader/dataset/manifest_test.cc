@@ -216,6 +216,7 @@ TEST_F(ManifestTest, DamageInTheManifestIsDamage) {
   const auto dataset = Dataset::open(folder_.path());
   ASSERT_THAT(dataset, Fails(Errc::payload_checksum).in(folder_.path("manifest.dvt")));
   EXPECT_TRUE(dataset.error().offset().has_value());
+  EXPECT_THAT(dataset.error().detail(), ::testing::HasSubstr("dovetail recover"));
 }
 
 }  // namespace
