@@ -28,7 +28,8 @@ Result<void> check_fit(const Schema& schema, ByteView record) {
     DOVETAIL_TRY(decoder.begin(1, {slab.get(), bytes}));
     const Result<void> added = decoder.add(0, record);
     if (added) return {};
-    constexpr std::string_view kRow = "row";  // its errors begin with it: "row 0, column ..."
+    constexpr std::string_view kRow = "row";  // errors of a record begin with it: "row 0, column ..."
+    if (!added.error().detail().starts_with(kRow)) return added.error();
     return Error(Errc::invalid_option, "schema = " + format::shortened(to_text(schema), kMostSchemaShown) + ": record" +
                                            added.error().detail().substr(kRow.size()) +
                                            "; check_schema = false stores it all the same");

@@ -2,8 +2,10 @@
 #include <dovetail/dataset.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -148,8 +150,11 @@ Result<ShardList> from_manifest(std::string folder, const std::string& name, boo
   return ShardList{std::move(folder), true, std::move(shards)};
 }
 
-Error with_advice(const Error& error, const char* advice) {
-  const Error advised(error.code(), error.detail() + advice);
+/// Of a folder, whose shards can be used without the manifest.
+Error with_advice(const Error& error) {
+  if (error.kind() != ErrorKind::damaged || error.is(Errc::unsupported_version)) return error;
+  const Error advised(error.code(),
+                      error.detail() + "; the shards may be good: `dovetail recover` makes a new dataset of them");
   return error.offset() ? advised.at(error.path(), *error.offset()) : advised.in_file(error.path());
 }
 
@@ -166,8 +171,9 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
   }
   if (listing.kind == detail::Listing::Kind::manifest) {
     auto list = from_manifest(std::move(listing.folder), listing.names.front(), options.allow_outside);
-    if (list || list.error().kind() != ErrorKind::damaged) return list;
-    return with_advice(list.error(), "; the shards may be good: `dovetail recover` makes a new dataset of them");
+    std::error_code ignored;
+    if (list || !std::filesystem::is_directory(path, ignored)) return list;
+    return with_advice(list.error());
   }
   DOVETAIL_ASSIGN(auto infos, read_infos(listing, options.threads));
   if (listing.kind == detail::Listing::Kind::files) {

@@ -6,6 +6,7 @@
 
 #include <boost/system/errc.hpp>
 
+#include "format/text/visible.h"
 #include "reader/dataset/shard_verifier.h"
 
 namespace dovetail::detail {
@@ -40,7 +41,9 @@ void DamageLog::note_unfit(std::uint64_t id, const Loss& loss) {
 }
 
 void DamageLog::add_locked(const Loss& loss) {
-  ranges_.push_back(as_damage(loss.error, dataset_.shard_path(loss.shard), loss.first_record, loss.end_record));
+  LostRange range = as_damage(loss.error, dataset_.shard_path(loss.shard), loss.first_record, loss.end_record);
+  range.reason = format::visible(range.reason);
+  ranges_.push_back(std::move(range));
 }
 
 void DamageLog::log_locked(std::string line) {

@@ -396,6 +396,7 @@ TEST_F(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
   const format::FileHeader header{.major = 2, .shard_number = format::kManifestShardNumber, .dataset_id = id_of(1)};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
   write_file(data_ + "/manifest.dvt", as_chars(later));
+  EXPECT_THAT(Dataset::open(data_).error().detail(), Not(HasSubstr("recover")));
   for (const std::string& source : {data_, data_ + "/manifest.dvt"}) {
     EXPECT_THAT(failure(source, out_), Fails(Errc::unsupported_version));
     EXPECT_FALSE(fs::exists(out_));

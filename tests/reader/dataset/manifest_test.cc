@@ -217,6 +217,8 @@ TEST_F(ManifestTest, DamageInTheManifestIsDamage) {
   ASSERT_THAT(dataset, Fails(Errc::payload_checksum).in(folder_.path("manifest.dvt")));
   EXPECT_TRUE(dataset.error().offset().has_value());
   EXPECT_THAT(dataset.error().detail(), ::testing::HasSubstr("dovetail recover"));
+  // Recovery opens the manifest itself, and reports this error.
+  EXPECT_THAT(Dataset::open(path).error().detail(), ::testing::Not(::testing::HasSubstr("dovetail recover")));
 }
 
 }  // namespace

@@ -213,7 +213,7 @@ TEST_P(TransformRejects, RecordsByPolicy) {
   const Case cases[] = {
       {"error", [](RowWriter&) -> Result<void> { return Error(Errc::rejected_record, "too dark"); }, "too dark"},
       {"error of the system", [](RowWriter&) -> Result<void> { return Error::from_errno(EIO, "camera"); }, "camera"},
-      {"exception", [](RowWriter&) -> Result<void> { throw std::runtime_error("no JPEG"); }, "no JPEG"},
+      {"exception", [](RowWriter&) -> Result<void> { throw std::runtime_error("no\nJPEG"); }, "no\\nJPEG"},
       {"other exception", [](RowWriter&) -> Result<void> { throw 5; }, "not a std::exception"},
       {"unset", [](RowWriter&) -> Result<void> { return {}; }, "column \"id\" is not set"},
       {"wrong size", [](RowWriter& row) { return row.set(0, as_bytes("abc")); }, "column \"id\": 3 bytes, expected 8"},
